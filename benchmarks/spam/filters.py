@@ -189,7 +189,7 @@ class _Ours:
         self.seconds += time.process_time() - start
 
     def finish(self, run: Run, stream: Sequence[Message]) -> None:
-        scorer = self.model._unwanted.scorer
+        scorer = self.model.unwanted_contest.scorer
         texts = scorer.table.vocabulary.values if isinstance(scorer, TokenScorer) else []
         run.seconds = self.seconds
         run.memory = self.model.memory_bytes + sum(sys.getsizeof(token) for token in texts)

@@ -85,9 +85,9 @@ def dicts(classes: int, verb: str) -> Contest:
 def kernel(classes: int, *, predict: bool) -> Contest:
     """Return a pass of the loops alone, over rows that are in the store's codes already."""
     model = stream_bayes.NaiveBayes(schema=schema(classes))
-    batches = [encode_batch(model._store, batch, learning=True) for batch, _, _ in columns(classes)]
+    batches = [encode_batch(model.store, batch, learning=True) for batch, _, _ in columns(classes)]
     out = np.zeros((ROWS, classes))
-    reading = model._reading
+    reading = model.reading
 
     def run(events: Any) -> float:
         start = perf_counter()

@@ -89,9 +89,9 @@ def accuracies(
             for one in models:
                 one.take_tape()
     publish(totals, models)
-    expected = alone.model._store.by_name()
+    expected = alone.model.store.by_name()
     for total in totals:
-        found = total.model._store.by_name()
+        found = total.model.store.by_name()
         assert found.keys() == expected.keys()
         for name, value in expected.items():
             assert np.allclose(found[name], value, rtol=1e-9), name

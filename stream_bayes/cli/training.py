@@ -69,7 +69,7 @@ class TableTraining:
         self._amount = label_amount(table) if is_regressor(name) else None
         self._learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
         is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
-        self._is_timed = is_ours and learner._store.tables.timed
+        self._is_timed = is_ours and learner.store.tables.timed
 
     def learn(self, record: Event | Record) -> None:
         """Learn a row, or count why it is skipped.

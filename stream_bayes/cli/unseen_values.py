@@ -26,7 +26,7 @@ class UnseenValues:
 
     def add(self, xs: Sequence[Mapping[Any, Any]]) -> None:
         """Count those of some events."""
-        for name, feature in self._learner._store.encoder.features.items():
+        for name, feature in self._learner.store.encoder.features.items():
             if feature.measured:
                 continue
             learned = self._learned.setdefault(name, {None})
@@ -60,7 +60,7 @@ def _values(name: Any, xs: Sequence[Mapping[Any, Any]]) -> set[Any]:
 
 def was_learned(learner: Learner, name: Any, value: Any) -> bool:
     """Return True if the feature was learned with this value; for a numeric feature, with any number."""
-    row = learner._store.encoder.lookup({name: value})
+    row = learner.store.encoder.lookup({name: value})
     return bool(row.entries or row.numbers)
 
 

@@ -274,7 +274,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             known = set(network.structure.variables)
         elif network.schema is not None:
             known = set(network.schema.features)
-            known |= {network._target} if isinstance(network, BayesNetClassifier) else set()
+            known |= {network.target_name} if isinstance(network, BayesNetClassifier) else set()
         if known:
             check_variables(self.search.names, known, "search", whole="the network")
 
@@ -349,10 +349,10 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         succession, model = self._succession, self._network()
         if isinstance(model, MixedNetwork):
             model.learn_one(x, w)
-            row = model._store.row_of(model._store.read(x), float(w))
+            row = model.store.row_of(model.store.read(x), float(w))
         else:
-            row = model._store.encode(x, EVENT, w)
-            model._learn_row(row)
+            row = model.store.encode(x, EVENT, w)
+            model.learn_row(row)
         succession.clock += 1
         if row.weight > 0.0 and math.isnan(score):
             self._follow_unscored(row, x, w)
@@ -395,8 +395,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             raise NotSupported(
                 f"a {type(model).__name__} has no class to predict; use score_learn_one, or model_ for queries"
             )
-        row = model._store.encode(x, y, w)
-        answer: dict[Any, float] = model._reading.predict_learn(row)
+        row = model.store.encode(x, y, w)
+        answer: dict[Any, float] = model.reading.predict_learn(row)
         succession.clock += 1
         if row.weight == 0.0:
             return answer

@@ -85,8 +85,8 @@ class Executor(Protocol):
 
 def share_names(model: Learner, present: Learner) -> None:
     """Give a model the names of the present one, under the same codes."""
-    copy_names(model._store.encoder, present._store.encoder)
-    model._store.make_room()
+    copy_names(model.store.encoder, present.store.encoder)
+    model.store.make_room()
 
 
 def basis_of(
@@ -122,10 +122,10 @@ def basis_of(
 
 def _keep_structure(made: Any, present: Any) -> None:
     """Give a model that has learned nothing the structure of another of its class."""
-    families = present._store.tables.families
-    if families is not None and made._store.tables.families is None:
-        made._store.tables.families = made._store.choose(families.families)
-    made._load_derived(present._derived())
+    families = present.store.tables.families
+    if families is not None and made.store.tables.families is None:
+        made.store.tables.families = made.store.choose(families.families)
+    made.load_derived(present.derived_state())
 
 
 class SearchTask:
@@ -189,7 +189,7 @@ def _searched(
         share_names(trained, model)
         if len(events["window_numbers"]):
             learn_events(trained, events)  # numbers need cuts
-    encoder: Any = trained._store.encoder
+    encoder: Any = trained.store.encoder
     columns, sizes = {}, {}
     codes, numbers = iter(events["window_codes"]), iter(events["window_numbers"])
     for feature in encoder.nominal:
@@ -203,8 +203,8 @@ def _searched(
             columns[feature.name] = next(codes)
             sizes[feature.name] = max(len(feature.vocabulary), 1)
     if isinstance(model, BayesNetClassifier):
-        columns[model._target] = events["window_labels"]
-        sizes[model._target] = max(len(encoder.labels), 1)
+        columns[model.target_name] = events["window_labels"]
+        sizes[model.target_name] = max(len(encoder.labels), 1)
     else:  # features may be declared that are not in the structure
         columns = {name: columns[name] for name in model.structure}
         sizes = {name: sizes[name] for name in model.structure}

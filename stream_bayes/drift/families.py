@@ -50,7 +50,7 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     [[0.6]]
     """
     model = learner_within(model)
-    tables = model._store.tables
+    tables = model.store.tables
     values = tables.values
     layout, unit = values.layout, tables.unit
     codes, labels, weights = events
@@ -64,7 +64,7 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     if isinstance(model, BayesNetClassifier):
         _read_families(model, events, own, total)
     elif tables.pairs is not None:
-        parents = model._reading.parent_slots(features)
+        parents = model.reading.parent_slots(features)
         if parents is not None:
             beside = there & there[parents] & (parents >= 0)[:, None]
             child, above, label = places[beside], places[parents][beside], (places * 0 + labels)[beside]
@@ -82,13 +82,13 @@ def _read_families(
     model: BayesNetClassifier, events: Coded, own: NDArray[np.float64], total: NDArray[np.float64]
 ) -> None:
     """Read the counts of a network's families whose parents are features."""
-    store = model._store
+    store = model.store
     families = store.tables.families
     if families is None or store.structure is None:
         return
     nominal, structure = store.encoder.nominal, store.structure
     for f, (child, parents) in enumerate(families.families):
-        above = set(structure.parents(nominal[child].name)) - {model._target}
+        above = set(structure.parents(nominal[child].name)) - {model.target_name}
         if above != {nominal[slot].name for slot in parents}:
             continue  # it is the family of the class's parents
         beside = events.codes[list(parents)].T.astype(np.int32)
@@ -161,7 +161,7 @@ class FamilyWatch:
     @staticmethod
     def names(model: BayesClassifier, slots: list[int]) -> tuple[Value, ...]:
         """Return the names of the features."""
-        encoder: Any = model._store.encoder
+        encoder: Any = model.store.encoder
         return tuple([encoder.nominal[slot].name for slot in slots])
 
 

@@ -52,7 +52,7 @@ class TableCells:
     """Tables of a network of names, with the values that its variables have now."""
 
     def __init__(self, model: BayesNet) -> None:
-        store, structure = model._store, model.structure
+        store, structure = model.store, model.structure
         self._sizes = _sizes_of(model)
         size = dict(zip(structure.variables, self._sizes.tolist(), strict=True))
         self._slots = np.array([store.slot_of(name) for name in structure.variables], np.int64)
@@ -89,7 +89,7 @@ class TableCells:
 
 
 def _sizes_of(model: BayesNet) -> NDArray[np.int64]:
-    store = model._store
+    store = model.store
     return np.array([max(len(store.values_of(name)), 1) for name in model.structure], np.int64)
 
 
@@ -100,7 +100,7 @@ class MixedCells:
 
     def __init__(self, model: MixedNetwork) -> None:
         self._model, self._clock = model, model.clock
-        counts = model._store
+        counts = model.store
         self._variables = model.structure.variables
         self._sizes = {
             v: max(len(counts.vocabulary(v)), 1) for v in self._variables if not counts.kinds.get(v)
@@ -123,7 +123,7 @@ class MixedCells:
 
     def of(self, recent: RecentEvents, number: int) -> Cells:
         """Return the cells of the newest events."""
-        counts, encoder = self._model._store, self._model._store.encoder
+        counts, encoder = self._model.store, self._model.store.encoder
         codes, numbers = recent.newest_codes(number).codes, recent.newest_numbers(number)
         column: dict[Value, Column] = {}
         for v in self._variables:
@@ -170,7 +170,7 @@ class MixedCells:
         means, spread = np.zeros(len(column[v])), np.zeros(len(column[v]))
         for k, codes in enumerate(met.T.tolist()):
             values = {p: counts.vocabulary(p)[code] for p, code in zip(nominal, codes, strict=True)}
-            line = self._model._families.numeric(v, values).linear()
+            line = self._model.families.numeric(v, values).linear()
             rows = which.reshape(-1) == k
             means[rows] = line.intercept + np.array(line.slopes) @ parents[:, rows]
             spread[rows] = np.sqrt(line.variance)

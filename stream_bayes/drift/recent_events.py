@@ -47,7 +47,7 @@ class RecentEvents:
 
     def _begin(self, model: Learner, size: int) -> None:
         self._model = model
-        self._encoder: Any = model._store.encoder
+        self._encoder: Any = model.store.encoder
         self._window = Window(self._encoder, size)
         self._signals: deque[float] = deque(maxlen=size)
         # Bound once: they are called for every event.
@@ -160,12 +160,12 @@ class RecentEvents:
             or self.newest - since >= MOST_FORGOTTEN
         ):
             return self._model
-        twin = self._model._twin()
+        twin = self._model.twin()
         try:
             for index in reversed(range(len(window))):
                 if window.clock_of(index) < since:
                     break
-                twin._store.forget(_as_of(window, index, row, twin))
+                twin.store.forget(_as_of(window, index, row, twin))
         except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
             return self._model
         rederive(twin)
@@ -175,11 +175,11 @@ class RecentEvents:
         """Return a network of names and numbers without the events from a clock on; itself if these stay."""
         if self.newest - since >= MOST_FORGOTTEN:
             return model
-        twin = model._twin()
+        twin = model.twin()
         try:
             for clock, row in reversed(self.events()):
                 if clock >= since:
-                    twin.unlearn_one(model._store.values_in(row), row.weight)
+                    twin.unlearn_one(model.store.values_in(row), row.weight)
         except (NotLearned, NotSupported):
             return model
         return twin
@@ -187,7 +187,7 @@ class RecentEvents:
     def move(self, model: Learner, since: int) -> None:
         """Continue with another model, which has the same codes, and drop the events older than a clock."""
         self._model = model
-        self._encoder = self._window.encoder = model._store.encoder
+        self._encoder = self._window.encoder = model.store.encoder
         while len(self) and self._window.clock_of(0) < since:
             self._window.drop_oldest()
             self._signals.popleft()
@@ -223,7 +223,7 @@ def learn_events(model: Learner, events: Events) -> None:
     """Let a model that has the names of some events learn them in their order."""
     clocks = events["window_clocks"]
     if len(clocks):
-        window = Window(model._store.encoder, len(clocks))
+        window = Window(model.store.encoder, len(clocks))
         window.load(padded(events, window), int(clocks[-1]))
         learn_rows(model, (row for row, _ in window.rows()))
 
@@ -235,10 +235,10 @@ def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
     """
     if isinstance(model, MixedNetwork):
         for row in rows:
-            model.learn_one(model._store.values_in(row), row.weight)
+            model.learn_one(model.store.values_in(row), row.weight)
         return
-    store = model._store
-    learn = model._learn_row if isinstance(model, BayesNet) else model._reading.learn
+    store = model.store
+    learn = model.learn_row if isinstance(model, BayesNet) else model.reading.learn
     bounded = store.memory_budget is not None
     for row in rows:
         if not row.whole or (bounded and store.tables.families is not None):
@@ -260,7 +260,7 @@ def grows(model: Learner) -> bool:
 def _as_of(window: Window, index: int, row: Row, model: Learner) -> Row:
     """Return an event with its numbers in a model's own bins."""
     window.row(index, row)
-    bins: Any = model._store.encoder.bins
+    bins: Any = model.store.encoder.bins
     if row.numbers and bins is not None:
         window.ring.load(index, row)
         bins.resolve(row)

@@ -151,7 +151,7 @@ class Succession:
         leaving = None
         if is_first and self.settings.retired:
             before = self.recent.model_before(since)
-            leaving = f"retired {self.generation}", before._twin() if before is model else before
+            leaving = f"retired {self.generation}", before.twin() if before is model else before
         self._recount(model, {one.variable: one.since for one in changed})
         self.generation += 1
         self.record(
@@ -171,14 +171,14 @@ class Succession:
     def _recount(self, model: JointNetwork, starts: Mapping[Value, int]) -> None:
         """Count families of a network again, each from its first event after the change."""
         if isinstance(model, MixedNetwork):
-            model._recount(starts, [(clock, row) for clock, row in self.recent.events()])
+            model.recount(starts, [(clock, row) for clock, row in self.recent.events()])
             return
         number, later = (
             len(self.recent),
             self.clock - model.clock,
         )  # clocks of the recent events and of the model
         events = self.recent.newest_codes(number)
-        model._recount(
+        model.recount(
             {name: max(clock - later, 1) for name, clock in starts.items()},
             events.codes,
             events.weights,
@@ -189,7 +189,7 @@ class Succession:
         """Return the present network with all tables counted again since a change."""
         model = self.model
         assert isinstance(model, JOINT_NETWORKS)
-        twin = model._twin()
+        twin = model.twin()
         self._recount(twin, dict.fromkeys(twin.structure, since))
         return twin
 
@@ -276,16 +276,16 @@ class Succession:
         if caught < self.recent.newest:
             return
         if self.settings.policy == "search" and not models:
-            twin = self.model._twin()
+            twin = self.model.twin()
             rederive(twin)
-            if twin._derived() == self.model._derived():
+            if twin.derived_state() == self.model.derived_state():
                 self.record("refused", since=trial.since, candidate="search", why="nothing else is found")
             else:
                 self.candidates.append(("search", twin))
         if not self.is_renewing:
             if self.watch.changes is not None:
                 self.candidates.append(("refit", self._all_refitted(trial.since)))
-            self.candidates += [(name, model._twin()) for name, model in self.retired]
+            self.candidates += [(name, model.twin()) for name, model in self.retired]
         nothing = (0.0,) * len(self.candidates)
         self.trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
         if not nothing:

@@ -247,7 +247,7 @@ class ConfluentMember:
         error = None if message is None else message.error()
         if error is None:
             return
-        if error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
+        if error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):  # noqa: SLF001  # its public name
             raise self._subscription.fenced()
         if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
             raise self._subscription.inconsistent()

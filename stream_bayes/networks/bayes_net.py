@@ -212,13 +212,13 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         )
         self._check()
         self._ignored = IgnoredFeatures(self._structure, schema, takes_all=self.is_growing and schema is None)
-        self._store: FamilyCounts = self._make_store()
-        self._live = LiveInference(self._read_network, memory_budget)
-        self._joint_growth: JointGrowth | None = None
+        self.store: FamilyCounts = self._make_store()
+        self.live = LiveInference(self._read_network, memory_budget)
+        self.joint_growth: JointGrowth | None = None
         self._last_view: BayesNetView | None = None
         if self.is_growing:
             search = HillClimbing() if search is None else search
-            self._joint_growth = JointGrowth(self._store, search, seed, self._network_of, self._live)
+            self.joint_growth = JointGrowth(self.store, search, seed, self._network_of, self.live)
 
     def _make_store(self) -> FamilyCounts:
         structure = None if self.is_growing else self._structure
@@ -340,14 +340,14 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     @property
     def _growth(self) -> JointGrowth | None:
-        return self._joint_growth
+        return self.joint_growth
 
     @property
     def structure(self) -> Structure:
         """The parents of each variable. It can be set: families of both structures keep their counts; new families are
         counted from the window, or begin now if there is none, with the warning `CountsForgotten`.
         """
-        return self._store.structure
+        return self.store.structure
 
     @structure.setter
     def structure(self, structure: Any) -> None:
@@ -357,11 +357,11 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
                 "the tables given beforehand are those of the present structure; make a BayesNet of the new one "
                 "without them"
             )
-        before, kept = self.structure, self._store.window is not None or self._store.weight == 0.0
-        self._store.change_structure(wanted)
+        before, kept = self.structure, self.store.window is not None or self.store.weight == 0.0
+        self.store.change_structure(wanted)
         self._structure = wanted
         self._ignored.expect(wanted)
-        self._live.reset()
+        self.live.reset()
         if self._growth is not None:
             self._growth.drop()
         begun = [v for v in wanted if v not in before or set(wanted.parents(v)) != set(before.parents(v))]
@@ -393,7 +393,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         NotSupported
             If no window is kept.
         """
-        store = self._store
+        store = self.store
         if store.window is None:
             raise NotSupported(
                 "no events are kept to search over; make the BayesNet with window=, so many of them"
@@ -418,21 +418,25 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         w
             The event's weight; 2.0 is the same as learning it twice.
         """
-        store = self._store
+        store = self.store
         row = store.encode(x, EVENT, w)
         counted = row.entries + (row.numbers if store.tables.bins is None else 0)
-        self._learn_row(row)
+        self.learn_row(row)
         if counted != len(x):
             self._ignored.warn(x)
 
-    def _learn_row(self, row: Row) -> None:
+    def learn_row(self, row: Row) -> None:
         """Learn an encoded event, for whose codes there is room."""
         if self._growth is not None:
             self._growth.learn(row)
         else:
-            self._store.add(row)
-            self._live.invalidate()
-            if self.missing != "skip" and self.clock == HIDDEN_AFTER and (hidden := self._without_values()):
+            self.store.add(row)
+            self.live.invalidate()
+            if (
+                self.missing != "skip"
+                and self.clock == HIDDEN_AFTER
+                and (hidden := self.variables_without_values())
+            ):
                 warnings.warn(
                     f"no event so far had {shown(hidden)}, and no values are declared, so that nothing is learned of "
                     f"it; {_HOW_MANY.format(name=shown(hidden[0]))}",
@@ -440,7 +444,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
                     stacklevel=3,
                 )
 
-    def _recount(
+    def recount(
         self,
         starts: Mapping[Any, int],
         codes: NDArray[np.integer],
@@ -450,19 +454,19 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """Count the families of variables that changed again, as `FamilyCounts.recount` does; the graph stays."""
         if self._growth is not None:
             self._growth.begin_again(starts, max(starts.values()) - 1)
-        self._store.recount(starts, codes, weights, clocks)
-        self._live.reset()
+        self.store.recount(starts, codes, weights, clocks)
+        self.live.reset()
 
-    def _without_values(self) -> list[Any]:
+    def variables_without_values(self) -> list[Any]:
         """Return the variables without a value that was learned or declared."""
-        features = self._store.encoder.features
+        features = self.store.encoder.features
         return [v for v in self.structure if v not in features or not len(features[v].vocabulary)]
 
     def _check_hidden(self, rows: Native = ()) -> None:
         """Raise `NoValueKnown` for a variable that neither these rows nor any before have, and whose values nobody
         declared: expectation maximisation would learn nothing of it.
         """
-        if hidden := self._without_values():
+        if hidden := self.variables_without_values():
             met = {v for row in _dicts_of(rows) for v in hidden if not is_missing(row.get(v))}
             if hidden := [v for v in hidden if v not in met]:
                 raise NoValueKnown(f"no event has {shown(hidden)}; {_HOW_MANY.format(name=shown(hidden[0]))}")
@@ -477,8 +481,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         at
             With fading: the value of `clock` right after it was learned. Now, if not given.
         """
-        self._store.unlearn(x, w, at)
-        self._live.invalidate()
+        self.store.unlearn(x, w, at)
+        self.live.invalidate()
 
     def learn_many(self, X: Native, w: Native = None) -> None:
         """Learn many events in their order: all of them, or none.
@@ -490,7 +494,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         w
             A weight for all events, or one for each.
         """
-        store = self._store
+        store = self.store
         if self._growth is not None or self.slides:
             for row, weight in self.rows_to_learn(X, w):
                 self.learn_one(row, weight)
@@ -502,14 +506,14 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         else:
             rows = row_count(X)
             learn_rows(store, encode_batch(store, X, [EVENT] * rows, w, learning=True))
-        self._live.invalidate()
+        self.live.invalidate()
         if not self._ignored.is_done:
             self._ignored.warn(_names_in(X))
 
     def rows_to_learn(self, X: Native, w: Native = None) -> Iterator[tuple[Mapping[Any, Any], float]]:
         """Return the rows of a batch, each with its weight; raise if one would be refused."""
         rows = row_count(X)
-        check_batch(self._store, X, [EVENT] * rows, w)
+        check_batch(self.store, X, [EVENT] * rows, w)
         return zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True)
 
     def fit(self, X: Native, w: Native = None) -> Self:
@@ -527,21 +531,21 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         NoValueKnown
             If no event has had a variable, and its values are not declared.
         """
-        if not isinstance(self._store, WindowCounts):
+        if not isinstance(self.store, WindowCounts):
             raise NotSupported(f"missing={self.missing!r} runs no EM over a window; use missing='window-em'")
         self._check_hidden()
-        self._store.run_em()
-        self._live.invalidate()
+        self.store.run_em()
+        self.live.invalidate()
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that are learned elsewhere, so that the shards of a stream fade by one clock."""
-        self._store.advance(events)
-        self._live.invalidate()
+        self.store.advance(events)
+        self.live.invalidate()
 
     @property
     def clock(self) -> int:
         """The number of events learned, or passed with `advance`."""
-        return int(self._store.tables.clock)
+        return int(self.store.tables.clock)
 
     def _network_of(self, counts: FamilyCounts) -> CountedNetwork:
         """Return the network that counts make, with the learner's smoothing."""
@@ -551,7 +555,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         return CountedNetwork(counts, strength, self.prior == "m-estimate", self.network, self.network_weight)
 
     def _read_network(self) -> CountedNetwork:
-        return self._network_of(self._store)
+        return self._network_of(self.store)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -581,7 +585,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         ImpossibleEvidence
             If the evidence has probability zero.
         """
-        return answers.query(self._live, targets, evidence, **settings)
+        return answers.query(self.live, targets, evidence, **settings)
 
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
@@ -589,11 +593,11 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         With `level`, each variable takes as many further answers as it has values. A variable without any known value
         gets the single value None.
         """
-        return answers.marginals(self._live, evidence, **settings)
+        return answers.marginals(self.live, evidence, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence; None where no value is known."""
-        return answers.most_probable(self._live, evidence)
+        return answers.most_probable(self.live, evidence)
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
@@ -601,7 +605,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     def log_probability_of_evidence(self, evidence: X) -> float:
         """Return the logarithm of the probability of evidence, also where that is too small for a double."""
-        return answers.log_probability_of_evidence(self._live, evidence)
+        return answers.log_probability_of_evidence(self.live, evidence)
 
     def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
         """Return P(variable | the other values of an event), `{value: probability}`.
@@ -628,7 +632,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.predict_proba_one({"rain": "no"}, "lawn")
         {'wet': 0.333..., 'dry': 0.666...}
         """
-        shares = answers.probabilities(self._live, self._store.encoder, variable, x, hidden, self.unseen)
+        shares = answers.probabilities(self.live, self.store.encoder, variable, x, hidden, self.unseen)
         self._ignored.warn(x)
         return shares
 
@@ -674,17 +678,17 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> [round(model.log_likelihood_one(x), 3) for x in ({"lawn": "wet"}, {"rain": "hail", "lawn": "wet"})]
         [-0.693, -2.079]
         """
-        return self._judge(x)[0]
+        return self.log_likelihood_and_novel(x)[0]
 
-    def _judge(self, x: X) -> tuple[float, dict[Any, Any]]:
+    def log_likelihood_and_novel(self, x: X) -> tuple[float, dict[Any, Any]]:
         """Return the log-likelihood of an event, and the values in it that were never learned."""
-        judged = answers.log_likelihood(self._live, self._store.encoder, x, self.unseen)
+        judged = answers.log_likelihood(self.live, self.store.encoder, x, self.unseen)
         self._ignored.warn(x)
         return judged
 
-    def _novel(self, x: X) -> dict[Any, Any]:
+    def novel_values(self, x: X) -> dict[Any, Any]:
         """Return the values of an event that were never learned, without inference."""
-        return answers.novel(self._live, x, self.unseen)
+        return answers.novel(self.live, x, self.unseen)
 
     def score_one(self, x: X) -> float:
         """Return minus the log-likelihood of an event, in nats: the larger, the more unexpected.
@@ -715,7 +719,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.explain_one({"user": "eve", "country": "FR"})
         Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
         """
-        surprise = answers.explain(self._live, x, self.unseen)
+        surprise = answers.explain(self.live, x, self.unseen)
         self._ignored.warn(x)
         return surprise
 
@@ -743,9 +747,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> round(linked.log_evidence() - apart.log_evidence(), 2)
         12.13
         """
-        return evidence_of_network(
-            self, self._live.network(), self.clone()._live.network(), self._store.weight
-        )
+        return evidence_of_network(self, self.live.network(), self.clone().live.network(), self.store.weight)
 
     def view(self) -> BayesNetView:
         """Return the network as it is now, for other threads and processes to query while learning goes on.
@@ -758,7 +760,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     def take_engine(self, other: BayesNet) -> None:
         """Take over the plans of inference of a network that answers no more questions."""
-        self._live.take_engine(other._live)
+        self.live.take_engine(other.live)
 
     def sample(
         self, n: int, rng: np.random.Generator, evidence: X | None = None, do: X | None = None
@@ -790,7 +792,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """
         if do:
             return Inference(self.do(do), memory_budget=self.memory_budget).sample(n, rng, evidence)
-        return self._live.engine().sample(n, rng, evidence)
+        return self.live.engine().sample(n, rng, evidence)
 
     def draw(self, rng: np.random.Generator) -> DiscreteNetwork:
         """Return a network with tables drawn from their posterior: what the truth may be, given the events.
@@ -822,7 +824,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> round(float(np.mean(wet)), 1), round(model.query("lawn")["wet"], 1)
         (0.5, 0.5)
         """
-        return answers.as_network(drawn_network(self._live.network(), checked_rng(rng)), self.network)
+        return answers.as_network(drawn_network(self.live.network(), checked_rng(rng)), self.network)
 
     def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
         """Return `n` events like x as columns of values, drawn in one world that the counts and x allow.
@@ -852,8 +854,8 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         (12, 5)
         """
         check_count("n", n)
-        evidence = answers.evidence_of(self._live.network(), x)
-        world = world_given(self._live.network(), self._live.engine(), evidence, checked_rng(rng))
+        evidence = answers.evidence_of(self.live.network(), x)
+        world = world_given(self.live.network(), self.live.engine(), evidence, checked_rng(rng))
         return Inference(world, memory_budget=self.memory_budget).sample(n, rng, evidence)
 
     # -- the model ----------------------------------------------------------------------------------------------------
@@ -861,7 +863,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     @property
     def states(self) -> dict[Any, tuple[Any, ...]]:
         """The values of each variable that hold samples or were declared."""
-        return {v: self._store.held_states(v) for v in self.structure.variables}
+        return {v: self.store.held_states(v) for v in self.structure.variables}
 
     def cpt(self, variable: Any) -> ConditionalTable:
         """Return P(variable | its parents) as `{(parents' values): {value: probability}}`, with credible intervals.
@@ -881,7 +883,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> table.interval({"rain": "no"})["dry"]
         (0.2837..., 0.9715...)
         """
-        return answers.conditional_table(self._live.network(), variable)
+        return answers.conditional_table(self.live.network(), variable)
 
     def to_network(self) -> DiscreteNetwork:
         """Return the network as it is now, as a `DiscreteNetwork`; `write_bif` takes it.
@@ -891,7 +893,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         NoValueKnown
             If a variable has no known value.
         """
-        return answers.as_network(self._live.network(), self.network)
+        return answers.as_network(self.live.network(), self.network)
 
     def _repr_html_(self) -> str:
         return network_html(self, f"BayesNet: {self.clock:,} events learned")
@@ -902,25 +904,25 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         params = super()._get_params()
         return params | {"structure": LEARN} if self.is_growing else params
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         return {} if self._growth is None else self._growth.state()
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         if self._growth is None:
-            super()._load_derived(derived)
+            super().load_derived(derived)
         else:
             self._growth.load(derived)
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
-        super()._load(store, derived)
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        super().load_parts(store, derived)
         is_whole = self._growth is not None or (
-            self._store.structure == self._structure and self._store.tried is None
+            self.store.structure == self._structure and self.store.tried is None
         )
         expect(is_whole, "it counts the families of another structure")
-        self._live.reset()
+        self.live.reset()
 
-    def _merged(self) -> None:
-        self._live.invalidate()
+    def after_merge(self) -> None:
+        self.live.invalidate()
 
 
 def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structure:

@@ -124,8 +124,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     ('no', 'no')
     """
 
-    _reading: ClassReading
-    _store: LabelledCounts
+    reading: ClassReading
+    store: LabelledCounts
 
     def __init__(
         self,
@@ -193,16 +193,16 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
                 f"{LEARN!r} or None, not {shown(given)}; for a graph there is Structure.from_networkx"
             )
         structure = given if isinstance(given, Structure) else Structure(given)
-        if self._target not in structure:
+        if self.target_name not in structure:
             raise BadStructure(
-                f"the structure has no variable {shown(self._target)}, the class"
-                f"{did_you_mean(self._target, structure, f'name it with target, one of {shown(list(structure))}')}"
+                f"the structure has no variable {shown(self.target_name)}, the class"
+                f"{did_you_mean(self.target_name, structure, f'name it with target, one of {shown(list(structure))}')}"
             )
-        if structure.parents(self._target) and self.class_prior != "counted":
+        if structure.parents(self.target_name) and self.class_prior != "counted":
             raise BadStructure("a class that has parents in the structure is counted; leave class_prior out")
         if isinstance(self.schema, Schema):
             for name in structure:
-                if name != self._target and name not in self.schema.features:
+                if name != self.target_name and name not in self.schema.features:
                     rest = did_you_mean(name, self.schema.features, "declare it in the schema")
                     raise UnknownFeature(
                         f"the structure has the variable {shown(name)}, which is not declared{rest}"
@@ -210,9 +210,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         return structure
 
     @property
-    def _target(self) -> str:
+    def target_name(self) -> str:
         """The name of the class."""
-        return super()._target if self.target is None else self.target
+        return super().target_name if self.target is None else self.target
 
     def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
         if self.schema is None:
@@ -220,7 +220,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         return LabelledCounts(
             encoder,
             self._structure,
-            self._target,
+            self.target_name,
             window=self.kept_events,
             on_moved=warn_of_moved_numbers,
             **settings,
@@ -285,16 +285,16 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         `CountsForgotten`, and the cuts of numbers stay. Unlearning a sample then needs `at`, the clock when it was
         learned. In a structure that grows, new families are counted from the window, and growth goes on from there.
         """
-        return self._store.structure
+        return self.store.structure
 
     @structure.setter
     def structure(self, structure: Any) -> None:
         wanted = self._checked(structure)
-        store = self._store
+        store = self.store
         before = set(store.wanted_families())
         store.change_structure(wanted)
-        if isinstance(self._reading, GrowingReading):
-            self._reading.growth.drop()
+        if isinstance(self.reading, GrowingReading):
+            self.reading.growth.drop()
             return
         self._structure = wanted
         if self.schema is None:
@@ -312,7 +312,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
 
     @property
     def _growth(self) -> ClassGrowth | None:
-        return self._reading.growth if isinstance(self._reading, GrowingReading) else None
+        return self.reading.growth if isinstance(self.reading, GrowingReading) else None
 
     def recent(self) -> Sample:
         """Return the newest events, class included, as a sample to search structures over; numbers are in bins.
@@ -331,7 +331,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
 
     def _features_of(self, structure: Structure | None) -> Container[Any]:
         """Return the features to learn if nothing is declared."""
-        return _AllBut(self._target) if structure is None else frozenset(structure) - {self._target}
+        return _AllBut(self.target_name) if structure is None else frozenset(structure) - {self.target_name}
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -351,21 +351,21 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         `{value: probability}`.
         """
         label, known = self._split_given(given)
-        engine = self._reading.engine()
+        engine = self.reading.engine()
         for name in (feature, *known):
-            if name not in engine.structure or name == self._target:
-                features = [feature for feature in engine.structure if feature != self._target]
+            if name not in engine.structure or name == self.target_name:
+                features = [feature for feature in engine.structure if feature != self.target_name]
                 rest = did_you_mean(name, features, f"there are {shown(features)}")
                 raise UnknownFeature(f"no feature {shown(name)} is in the network{rest}")
         evidence = {name: self._value(name, value) for name, value in known.items()}
-        return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self._target: y})))
+        return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self.target_name: y})))
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
         """Return P(y), or P(y, feature) as `{label: {value: probability}}`, as the model has it now."""
-        engine = self._reading.engine()
+        engine = self.reading.engine()
         if feature is ...:
-            return dict(engine.query(self._target))
-        both = engine.query([self._target, feature])
+            return dict(engine.query(self.target_name))
+        both = engine.query([self.target_name, feature])
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
 
     def query(
@@ -412,21 +412,21 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     def _add_intervals(self, answer: Posterior, targets: Any, given: X, level: float | None) -> None:
         """Give an answer the credible intervals of its probabilities; None as the level gives none."""
         if level is not None:
-            engine, network = self._reading.engine(), self._reading.network()
+            engine, network = self.reading.engine(), self.reading.network()
             answer.intervals = credible_intervals(
                 engine, network, targets, given, answer, checked_level(level)
             )
 
     def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
-        network = self._reading.network()
+        network = self.reading.network()
         if feature not in network.structure:
             raise UnknownFeature(
                 f"no feature {shown(feature)} is in the network; there are {shown(list(network.structure))}"
             )
         parents = network.structure.parents(feature)
-        free = [name for name in parents if name not in rest and name != self._target]
+        free = [name for name in parents if name not in rest and name != self.target_name]
         further = [name for name in rest if name not in parents]
-        if free or further or (label is not ... and self._target not in parents):
+        if free or further or (label is not ... and self.target_name not in parents):
             raise NotSupported(
                 f"the table of {shown(feature)} is given its parents {shown(list(parents))} and nothing else: give "
                 "each of them a value"
@@ -438,10 +438,10 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         def row(y: Any) -> SharePosterior:
             row: Any = weights
             for name in parents:
-                row = row[network.states[name].index(y if name == self._target else known[name])]
+                row = row[network.states[name].index(y if name == self.target_name else known[name])]
             return SharePosterior(dict(zip(network.states[feature], row.tolist(), strict=True)))
 
-        return self._by_class(label, row) if self._target in parents else row(...)
+        return self._by_class(label, row) if self.target_name in parents else row(...)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence, the class included."""
@@ -461,7 +461,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
 
     def _engine(self) -> Inference:
         self._check_has_class()
-        return self._reading.engine()
+        return self.reading.engine()
 
     def _check_has_class(self) -> None:
         if not self.classes_:
@@ -472,8 +472,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         given = evidence or {}
         return {
             name: known
-            if name == self._target
-            or name not in self._store.encoder.features
+            if name == self.target_name
+            or name not in self.store.encoder.features
             or isinstance(known, Mapping)
             or is_missing(known)
             else self._value(name, known)
@@ -497,7 +497,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         >>> model.to_network().tables["rain"].tolist()
         [0.25, 0.75]
         """
-        return as_network(self._reading.network())
+        return as_network(self.reading.network())
 
     def draw(self, rng: np.random.Generator) -> DrawnBayesNet:
         """Return a classifier with tables drawn from their posterior, as that of every learner; and as a network.
@@ -513,23 +513,23 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         >>> draw.predict_one({"lawn": "dry"}), draw.to_network()
         ('no', DiscreteNetwork(2 variables, 1 edge, 6 probabilities))
         """
-        return self._draw(checked_rng(rng))
+        return self.draw_tables(checked_rng(rng))
 
-    def _draw(self, rng: np.random.Generator) -> DrawnBayesNet:
+    def draw_tables(self, rng: np.random.Generator) -> DrawnBayesNet:
         self._check_has_class()
-        network, store = self._reading.network(), self._store
+        network, store = self.reading.network(), self.store
         drawn = drawn_network(network, rng)
-        return DrawnBayesNet(store.encoder, network, drawn, self._target, store.memory_budget)
+        return DrawnBayesNet(store.encoder, network, drawn, self.target_name, store.memory_budget)
 
-    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
-        engine, network = self._engine(), self._reading.network()
-        evidence = self._reading.evidence_of(self._store.encoder.lookup(x))
+    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        engine, network = self._engine(), self.reading.network()
+        evidence = self.reading.evidence_of(self.store.encoder.lookup(x))
         try:
             drawn = world_given(network, engine, evidence, rng)
         except ImpossibleEvidence:
             drawn = drawn_network(network, rng)
-        world = Inference(drawn, memory_budget=self._store.memory_budget)
-        return shares_of_labels(world, self._target, evidence)
+        world = Inference(drawn, memory_budget=self.store.memory_budget)
+        return shares_of_labels(world, self.target_name, evidence)
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned under this structure, tables integrated out.
@@ -542,8 +542,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
             raise NotSupported(
                 f"{type(self).__name__} has no exact evidence here: declare all classes, in the schema"
             )
-        events = math.fsum(self._store.tables.class_weight)
-        return evidence_of_network(self, self._reading.network(), empty._reading.network(), events)
+        events = math.fsum(self.store.tables.class_weight)
+        return evidence_of_network(self, self.reading.network(), empty.reading.network(), events)
 
     def view(self) -> ClassifierView:
         """Return the classifier as it is now, for other threads and processes to use while learning goes on.
@@ -555,7 +555,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
     def _value(self, name: Any, value: Any) -> Value:
         known = self._tables.feature(name)
         if known.measured and not isinstance(value, str):
-            row = self._store.encoder.lookup({name: value})
+            row = self.store.encoder.lookup({name: value})
             held: Value = known.vocabulary.values[row.code[0]]
             return held
         return canonical(value, feature=name)

@@ -62,13 +62,13 @@ class GrowingReading(ClassReading):
 class ClassGrowth(StructureGrowth):
     """The growth of a classifier's structure. `reading` is that of the present structure."""
 
-    _store: LabelledCounts
+    store: LabelledCounts
 
     def __init__(
         self, store: LabelledCounts, search: ScoreSearch, seed: int, reading: GrowingReading
     ) -> None:
         super().__init__(store, search, seed)
-        self._reading = reading
+        self.reading = reading
         self._tried: ClassReading | None = None
         self._features = 0  # at the last reading
         if not self._may_begin_naive():
@@ -77,7 +77,7 @@ class ClassGrowth(StructureGrowth):
 
     def _may_begin_naive(self) -> bool:
         """Return True if every feature may depend on the class, and on nothing else."""
-        limits, target = self._limits, self._store.target
+        limits, target = self._limits, self.store.target
         return (
             not limits.required
             and limits.max_parents != 0
@@ -88,24 +88,24 @@ class ClassGrowth(StructureGrowth):
     @property
     def present(self) -> Structure:
         """The present structure; at first that of naive Bayes."""
-        return self._reading.structure
+        return self.reading.structure
 
     @property
     def _variables(self) -> int:
-        structures = [one for one in (self._store.structure, self._store.tried) if one is not None]
-        everything = len(self._store.encoder.features)  # those of naive Bayes
+        structures = [one for one in (self.store.structure, self.store.tried) if one is not None]
+        everything = len(self.store.encoder.features)  # those of naive Bayes
         return min((len(structure) - 1 for structure in structures), default=everything)
 
     def _within_known(self) -> ScoreSearch:
-        search, target = super()._within_known(), self._store.target
-        if self._reading.class_prior == "counted":
+        search, target = super()._within_known(), self.store.target
+        if self.reading.class_prior == "counted":
             return search
         above = [(name, target) for name in self.present if name != target]
         return replace(search, forbidden=tuple({**dict.fromkeys(search.forbidden), **dict.fromkeys(above)}))
 
     def recent(self) -> Sample:
         """Return the newest events, class included; features without codes yet are left out."""
-        store = self._store
+        store = self.store
         assert store.window is not None
         events, tables = store.window.freeze(), store.tables
         weights = events.weights
@@ -120,7 +120,7 @@ class ClassGrowth(StructureGrowth):
         return Sample(columns, sizes, weights)
 
     def _add_variables(self) -> None:
-        store = self._store
+        store = self.store
         structure, tried = store.structure, store.tried
         if structure is not None:
             store.change_structure(self._with_variables(structure))
@@ -128,8 +128,8 @@ class ClassGrowth(StructureGrowth):
         self._read()
 
     def _with_variables(self, structure: Structure) -> Structure:
-        target = self._store.target
-        new = [n for n in self._store.encoder.features if n not in structure and n != target]
+        target = self.store.target
+        new = [n for n in self.store.encoder.features if n not in structure and n != target]
         if not new:
             return structure
         structure = with_variables(structure, new, self._limits.required)
@@ -144,21 +144,21 @@ class ClassGrowth(StructureGrowth):
 
     def _gain(self, row: Row) -> float:
         assert self._tried is not None
-        mine, theirs = (self._log_loss(reading, row) for reading in (self._reading, self._tried))
+        mine, theirs = (self._log_loss(reading, row) for reading in (self.reading, self._tried))
         return mine - theirs
 
     def _log_loss(self, reading: ClassReading, row: Row) -> float:
-        label = self._store.encoder.labels.values[row.label]
+        label = self.store.encoder.labels.values[row.label]
         return log_loss(reading.probabilities(row), label)
 
     def _read(self) -> None:
-        self._reading.arrange()
-        self._tried = None if self._store.tried is None else self._reading.of(self._store.of_tried())
-        self._features = len(self._store.encoder.features)
+        self.reading.arrange()
+        self._tried = None if self.store.tried is None else self.reading.of(self.store.of_tried())
+        self._features = len(self.store.encoder.features)
 
     def _changed(self) -> None:
         """Count families again whose counts new cut points have dropped; start from scratch if they no longer fit."""
-        store = self._store
+        store = self.store
         if store.tables.families is None and store.wanted_families():
             try:
                 store.count_again()
@@ -171,7 +171,7 @@ class ClassGrowth(StructureGrowth):
 
     def _give_up(self, why: str) -> None:
         """Return to features that depend on the class alone, as the budget has no room for more."""
-        before, store = self.present, self._store
+        before, store = self.present, self.store
         self.drop()
         store.change_structure(None if self._may_begin_naive() else Structure({store.target: []}))
         if store.structure is not None:

@@ -25,8 +25,8 @@ class DrawnMixedNetwork:
     # `network` is a MixedNetwork of its own, whose module imports this one.
     def __init__(self, network: Any, rng: np.random.Generator) -> None:
         seed = int(rng.bit_generator.random_raw())
-        network._families = DrawnFamilies(network._store, float(network.strength), seed, generator_of)
-        network._inference = self._inference = MixedInference(network._families)
+        network.families = DrawnFamilies(network.store, float(network.strength), seed, generator_of)
+        network.inference = self.inference = MixedInference(network.families)
         self._network = network
 
     @property

@@ -106,7 +106,7 @@ class DynamicNetwork(CountLearner):
     5.3
     """
 
-    _store: FamilyCounts
+    store: FamilyCounts
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class DynamicNetwork(CountLearner):
             window=window if self.is_growing else None,
             search=self._search if self.is_growing else None,
         )
-        self._store = self._net._store
+        self.store = self._net.store
         self._order_in_time()
 
     def _read_structure(self, given: Any) -> Structure:
@@ -196,10 +196,10 @@ class DynamicNetwork(CountLearner):
 
     def _order_in_time(self) -> None:
         """Let no edge of a structure that grows lead back in time."""
-        if self._net._joint_growth is not None:
+        if self._net.joint_growth is not None:
             names = [*self._copies, *(v for v in self._net.structure.variables if v not in self._copies)]
             tiers = [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
-            self._net._joint_growth.limit_to(replace(self._search, tiers=tiers))
+            self._net.joint_growth.limit_to(replace(self._search, tiers=tiers))
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -273,7 +273,8 @@ class DynamicNetwork(CountLearner):
             history = self._before(replayed, name, moment)
             joined.append(self._joined(x, history))
             replayed.remember(name, self._then(history, x), moment)
-        for net in (self._twin()._net, self._net):  # what is refused changes the twin alone
+        twin: DynamicNetwork = self.twin()
+        for net in (twin._net, self._net):  # what is refused changes the twin alone
             for event in joined:
                 net.unlearn_one(event)
 
@@ -292,8 +293,8 @@ class DynamicNetwork(CountLearner):
             self._sequences.join(other._sequences)
         return self
 
-    def _merged(self) -> None:
-        self._net._merged()
+    def after_merge(self) -> None:
+        self._net.after_merge()
 
     def _moment(self, x: X | None, at: float | None) -> SequenceMoment:
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
@@ -403,7 +404,7 @@ class DynamicNetwork(CountLearner):
         """
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
         missed = self._sequences.missed_before(name, moment)
-        network = _with_values(self._net._live.network())
+        network = _with_values(self._net.live.network())
         marginals: dict[Any, Any] = Inference(network).marginals()
         ahead = unrolled(network, self._copies, marginals, missed + k)
         copy_at: dict[Node, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
@@ -413,7 +414,7 @@ class DynamicNetwork(CountLearner):
                 node = (v, -back)
                 if value is None or node not in ahead.structure:
                     continue
-                label = label_of(self._net._live.network(), v, value)
+                label = label_of(self._net.live.network(), v, value)
                 copy = copy_at.get(node, v)
                 # Nothing follows from a value that no event has come after, or that was forgotten with a half-life.
                 if label in network.states[copy if copy in network.structure else v]:
@@ -427,19 +428,19 @@ class DynamicNetwork(CountLearner):
             raise BadValue(f"evidence comes as a dict {{'sky@+1': value}}, not as {shown(evidence)}")
         nodes = {f"{v}@+{step}": (v, missed + step) for v in present for step in range(1, k + 1)}
         check_variables(evidence, nodes, "evidence", whole="the forecast")
-        network = self._net._live.network()
+        network = self._net.live.network()
         return {nodes[name]: label_of(network, nodes[name][0], value) for name, value in evidence.items()}
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
         """Return the logarithm of the probability of an event given those before it; missing values are summed out."""
-        return self._judge(x, at)[0]
+        return self.log_likelihood_and_novel(x, at)[0]
 
-    def _judge(self, x: X, at: float | None = None) -> tuple[float, Iterable[Any]]:
+    def log_likelihood_and_novel(self, x: X, at: float | None = None) -> tuple[float, Iterable[Any]]:
         """Return the log-likelihood of an event given those before it, and the variables whose value is new."""
         history = self._moment(x, at).history
         whole = self._joined(x, history)
         past = {v: value for v, value in self._past(history).items() if v in self._net.structure}
-        total, novel = self._net._judge(whole) if whole else (0.0, {})
+        total, novel = self._net.log_likelihood_and_novel(whole) if whole else (0.0, {})
         if past and total > -math.inf:
             total -= self._net.log_likelihood_one(past)
         return total, [v for v in novel if v not in self._copies]
@@ -448,7 +449,7 @@ class DynamicNetwork(CountLearner):
         """Return the surprise of each value of an event given those before it; they add up to `score_one(x, at)`."""
         history = self._moment(x, at).history
         event = {v: value for v, value in self._joined(x, history).items() if v not in self._copies}
-        return explain(self._net._live, event, self._net.unseen, self._past(history))
+        return explain(self._net.live, event, self._net.unseen, self._past(history))
 
     def score_one(self, x: X, at: float | None = None) -> float:
         """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
@@ -508,14 +509,14 @@ class DynamicNetwork(CountLearner):
         params = super()._get_params()
         return params | {"structure": LEARN} if self.is_growing else params
 
-    def _derived(self) -> dict[str, Any]:
-        return {"network": self._net._derived(), "sequences": self._sequences.state(tagged_payload)}
+    def derived_state(self) -> dict[str, Any]:
+        return {"network": self._net.derived_state(), "sequences": self._sequences.state(tagged_payload)}
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         expect(set(derived) == {"network", "sequences"}, "it remembers no sequences")
-        self._net._load(store, derived["network"])
+        self._net.load_parts(store, derived["network"])
         self._order_in_time()
-        super()._load_derived({})
+        super().load_derived({})
         self._sequences.load(derived["sequences"], self._loaded)
 
     def _loaded(self, saved: Any) -> History:

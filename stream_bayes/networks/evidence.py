@@ -59,7 +59,7 @@ def evidence_of_network(
 
 
 def _class_weights(model: Any) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    return np.asarray(model._store.tables.class_weight)[: len(model._store.encoder.labels)]
+    return np.asarray(model.store.tables.class_weight)[: len(model.store.encoder.labels)]
 
 
 def _fault(model: Any) -> str | None:
@@ -70,9 +70,9 @@ def _fault(model: Any) -> str | None:
         return "its structure was chosen by the events; make one with the structure that it has now"
     if getattr(model, "slides", False):
         return "slides=True forgets events"
-    if model.half_life is not None or not model._store.tables.exact:
+    if model.half_life is not None or not model.store.tables.exact:
         return "events fade, or have weights that are not whole"
-    if any(feature.measured for feature in model._store.encoder.nominal):
+    if any(feature.measured for feature in model.store.encoder.nominal):
         return "numbers are counted in bins, each of which holds a part of its neighbours"
     return None
 

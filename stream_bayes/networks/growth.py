@@ -184,7 +184,7 @@ class StructureGrowth(ABC):
     """
 
     def __init__(self, store: GrowingCounts, search: ScoreSearch, seed: int) -> None:
-        self._store = store
+        self.store = store
         Structure.from_edges(search.required)  # refuses a cycle before the first search
         if store.encoder.declared:
             known = [*store.encoder.features, *((store.target,) if isinstance(store, LabelledCounts) else ())]
@@ -236,13 +236,13 @@ class StructureGrowth(ABC):
     def learn(self, row: Row) -> None:
         """Learn an encoded event; search, try or adopt a structure if that is due."""
         self.before(row)
-        self._store.add(row)
+        self.store.add(row)
         self.after(row)
 
     def before(self, row: Row) -> None:
         """Try the structure on trial on an event that is about to be learned."""
         if row.weight > 0.0:
-            if len(self._store.encoder.features) > self._variables:
+            if len(self.store.encoder.features) > self._variables:
                 self._add_variables()
             if self._trial is not None:
                 self._try_event(self._trial, row)
@@ -252,8 +252,8 @@ class StructureGrowth(ABC):
         try:
             trial.add(self._gain(row))
         except BudgetExceeded as error:
-            assert self._store.tried is not None
-            self._record(trial, self._store.tried, str(error))
+            assert self.store.tried is not None
+            self._record(trial, self.store.tried, str(error))
             self._end(None)
 
     def after(self, row: Row) -> None:
@@ -283,12 +283,12 @@ class StructureGrowth(ABC):
     @property
     def _variables(self) -> int:
         """The number of features that the present structure has."""
-        return len(self._store.structure or ())
+        return len(self.store.structure or ())
 
     @property
     def clock(self) -> int:
         """The number of events learned."""
-        return int(self._store.tables.clock)
+        return int(self.store.tables.clock)
 
     @property
     def _age(self) -> int:
@@ -297,7 +297,7 @@ class StructureGrowth(ABC):
 
     @property
     def _window_size(self) -> int:
-        window = self._store.window
+        window = self.store.window
         assert window is not None
         return window.size
 
@@ -371,7 +371,7 @@ class StructureGrowth(ABC):
         length = max(SHORTEST_TRIAL, found.events // TRIAL_SHARE)
         trial = _Trial(search.begun, found.events, found.gain, length)
         try:
-            self._store.try_structure(structure)
+            self.store.try_structure(structure)
         except BudgetExceeded as error:
             self._record(trial, structure, str(error))
             return
@@ -410,7 +410,7 @@ class StructureGrowth(ABC):
         """Adopt the structure on trial if it is better beyond doubt; refuse it if no longer trial is worthwhile."""
         if trial.events < trial.length:
             return
-        store = self._store
+        store = self.store
         assert store.tried is not None
         if trial.is_won:
             self._adopt(trial, store.tried)
@@ -428,9 +428,9 @@ class StructureGrowth(ABC):
     def _end(self, structure: Structure | None) -> None:
         """End a trial, with another structure or the present one."""
         if structure is None:
-            self._store.try_structure(None)
+            self.store.try_structure(None)
         else:
-            self._store.change_structure(structure)
+            self.store.change_structure(structure)
         self._trial = None
         self._read()
 
@@ -458,7 +458,7 @@ class StructureGrowth(ABC):
         self._drifted = tuple(dict.fromkeys([*recent, *changed]))
         self._since = max(clock, self._since)
         self._next_search = self.clock + max(FIRST_SEARCH - (self.clock - clock), SHORTEST_TRIAL)
-        self._store.try_structure(None)
+        self.store.try_structure(None)
         self.drop()
 
     # -- state --------------------------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ class StructureGrowth(ABC):
         self._search = None if search is None else _search_from_json(search)
         self._trial = None if trial is None else _Trial(**trial)
         self.changes = [StructureChange.from_json(change) for change in state["changes"]]
-        expect((self._trial is None) == (self._store.tried is None), "its trial and its counts differ")
+        expect((self._trial is None) == (self.store.tried is None), "its trial and its counts differ")
         self._read()
 
 
@@ -555,7 +555,7 @@ class JointGrowth(StructureGrowth):
     makes the network of counts, with the learner's smoothing. `live` is the present network.
     """
 
-    _store: FamilyCounts
+    store: FamilyCounts
 
     def __init__(
         self,
@@ -567,20 +567,20 @@ class JointGrowth(StructureGrowth):
     ) -> None:
         super().__init__(store, search, seed)
         self._network_of = read
-        self._live = live
+        self.live = live
         self._tried: LiveInference | None = None
 
     @property
     def present(self) -> Structure:
         """The present structure."""
-        return self._store.structure
+        return self.store.structure
 
     def recent(self) -> Sample:
         """Return the newest events, faded as the counts are."""
-        return sample_of_window(self._store)
+        return sample_of_window(self.store)
 
     def _add_variables(self) -> None:
-        store = self._store
+        store = self.store
         structure = self._with_variables(store.structure)
         tried = None if store.tried is None else self._with_variables(store.tried)
         store.change_structure(structure)
@@ -588,23 +588,23 @@ class JointGrowth(StructureGrowth):
         self._read()
 
     def _with_variables(self, structure: Structure) -> Structure:
-        new = [feature.name for feature in self._store.encoder.nominal if feature.name not in structure]
+        new = [feature.name for feature in self.store.encoder.nominal if feature.name not in structure]
         return with_variables(structure, new, self._limits.required) if new else structure
 
     def _gain(self, row: Row) -> float:
         assert self._tried is not None
-        mine, theirs = (_log_likelihood(live, row) for live in (self._live, self._tried))
+        mine, theirs = (_log_likelihood(live, row) for live in (self.live, self._tried))
         return 0.0 if mine == theirs else theirs - mine
 
     def _read(self) -> None:
-        self._live.reset()
+        self.live.reset()
         self._tried = None
-        if self._store.tried is not None:
-            counts = self._store.of_tried()
-            self._tried = LiveInference(lambda: self._network_of(counts), self._store.memory_budget)
+        if self.store.tried is not None:
+            counts = self.store.of_tried()
+            self._tried = LiveInference(lambda: self._network_of(counts), self.store.memory_budget)
 
     def _changed(self) -> None:
-        self._live.invalidate()
+        self.live.invalidate()
         if self._tried is not None:
             self._tried.invalidate()
 

@@ -111,20 +111,20 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         self.seed = seed
         self.names = names
         self._takes_all = variables is None
-        self._names: list[Any] = [] if variables is None else names_of("variables", variables)
+        self.variable_names: list[Any] = [] if variables is None else names_of("variables", variables)
         self._nominal = names_of("names", names, may_be_empty=True)
-        if not self._takes_all and (foreign := [v for v in self._nominal if v not in self._names]):
+        if not self._takes_all and (foreign := [v for v in self._nominal if v not in self.variable_names]):
             raise UnknownFeature(f"names lists {shown(foreign)}, which variables does not")
-        self._store = self._made_bank(read_states("classes", classes), lag=1)
+        self.store = self._made_bank(read_states("classes", classes), lag=1)
         self._begin_names()
         self._pending: list[list[HiddenWindow]] = []  # of events that are not counted yet, by chain
         self._is_full = False
-        self._absent = AbsentVariables(self._names)
+        self._absent = AbsentVariables(self.variable_names)
 
     def _begin_names(self) -> None:
         for v in self._nominal:
-            if v in self._names:
-                self._store.begin(self._names.index(v), False)
+            if v in self.variable_names:
+                self.store.begin(self.variable_names.index(v), False)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -147,13 +147,13 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         self._add_variables(new)
         values |= {v: value for v in new if (value := self._value(x, v)) is not None}
         for v, value in values.items():
-            self._store.begin(self._names.index(v), isinstance(value, float))
-        seen = tuple(self._store.seen(k, values.get(v)) for k, v in enumerate(self._names))
-        windows = self._store.fresh()
-        self._store.learn(windows, seen)
+            self.store.begin(self.variable_names.index(v), isinstance(value, float))
+        seen = tuple(self.store.seen(k, values.get(v)) for k, v in enumerate(self.variable_names))
+        windows = self.store.fresh()
+        self.store.learn(windows, seen)
         self._pending.append(windows)
         if len(self._pending) >= TOGETHER:
-            self._store.count_each(self._pending)
+            self.store.count_each(self._pending)
             self._pending = []
         if not self._takes_all:
             self._absent.look(x)
@@ -167,13 +167,17 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         """Return the features of an event that become variables. Raise for a value that none can have."""
         if not self._takes_all or self._is_full:
             return []
-        new = [feature_name(v) for v, value in x.items() if v not in self._names and not is_missing(value)]
+        new = [
+            feature_name(v)
+            for v, value in x.items()
+            if v not in self.variable_names and not is_missing(value)
+        ]
         for v in new:
             self._value(x, v)
         return new
 
     def _add_variables(self, new: list[Any]) -> None:
-        left = MOST_VARIABLES - len(self._names)
+        left = MOST_VARIABLES - len(self.variable_names)
         if len(new) > left:
             self._is_full = True
             warnings.warn(
@@ -184,8 +188,8 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
             )
             del new[left:]
         for v in new:
-            self._names.append(v)
-            self._store.add_variable()
+            self.variable_names.append(v)
+            self.store.add_variable()
         if new:
             self._begin_names()
             for windows in self._pending:  # what is new was missing in them
@@ -198,14 +202,16 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         """Return the values of an event's variables that are not missing: floats, and names."""
         if not isinstance(x, Mapping):
             raise no_features(x)
-        return {v: value for v in self._names if (value := self._value(x, v)) is not None}
+        return {v: value for v in self.variable_names if (value := self._value(x, v)) is not None}
 
     def _value(self, x: X, v: Any) -> Value | None:
-        has_numbers = self._store.has_numbers(self._names.index(v)) if v in self._names else None
+        has_numbers = (
+            self.store.has_numbers(self.variable_names.index(v)) if v in self.variable_names else None
+        )
         return value_in(x, v, False if v in self._nominal else has_numbers, is_whole_number=True)
 
     def _seen(self, values: Mapping[Any, Value]) -> tuple[Seen, ...]:
-        return tuple(self._best.seen(k, values.get(v)) for k, v in enumerate(self._names))
+        return tuple(self._best.seen(k, values.get(v)) for k, v in enumerate(self.variable_names))
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -243,13 +249,13 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         for v in given:
             self._column(v)
         values = self._read(given)
-        for v, value in self._novel(values).items():
+        for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         return self._answer(target, values)
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
         """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
-        if self._store.has_numbers(self._column(variable)):
+        if self.store.has_numbers(self._column(variable)):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
             )
@@ -281,20 +287,20 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         UnknownFeature
             If the event is not empty and has none of the model's variables.
         """
-        return self._judge(x)[0]
+        return self.log_likelihood_and_novel(x)[0]
 
-    def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
+    def log_likelihood_and_novel(self, x: X) -> tuple[float, Iterable[Any]]:
         """Return the log-density of an event, and the variables whose name was never learned."""
         values = self._read(x)
         if not self._takes_all:
-            check_has_variable(x, self._names)
-        novel, chain = self._novel(values), self._best
+            check_has_variable(x, self.variable_names)
+        novel, chain = self.novel_values(values), self._best
         log = math.fsum(self._log_novel(v) for v in novel)
         return log + float(chain.step(HiddenWindow(), self._seen(values))[1][chain.best]), novel
 
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected."""
-        return 0.0 - self._judge(x)[0]
+        return 0.0 - self.log_likelihood_and_novel(x)[0]
 
     def score_learn_one(self, x: X) -> float:
         """Return `score_one` of an event, then learn it."""
@@ -308,7 +314,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         `excess` compares each with the mean surprise of its variable there, so names and numbers compare.
         """
         values = self._read(x)
-        novel = self._novel(values)
+        novel = self.novel_values(values)
         nats: dict[Any, float] = {}
         expected: dict[Any, float] = {}
         before: dict[Any, Value] = {}
@@ -328,13 +334,13 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
 
     def _name_of(self, v: Any, value: Any) -> Any:
         """Return a name as it is counted: of those past max_values, the one that they share."""
-        emission = self._best.emissions[self._names.index(v)]
+        emission = self._best.emissions[self.variable_names.index(v)]
         assert isinstance(emission, NameEmission)
         code = emission.code_of(value)
         return next(name for name, each in emission.codes.items() if each == code)
 
-    def _novel(self, values: Mapping[Any, Value]) -> dict[Any, Value]:
-        seen = zip(self._names, self._seen(values), self._best.emissions, strict=True)
+    def novel_values(self, values: Mapping[Any, Value]) -> dict[Any, Value]:
+        seen = zip(self.variable_names, self._seen(values), self._best.emissions, strict=True)
         return {
             v: values[v]
             for v, code, emission in seen
@@ -342,7 +348,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         }
 
     def _log_novel(self, v: Any) -> float:
-        emission = self._best.emissions[self._names.index(v)]
+        emission = self._best.emissions[self.variable_names.index(v)]
         return math.log(emission.novel_share) if isinstance(emission, NameEmission) else 0.0
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
@@ -350,7 +356,9 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         check_count("n", n)
         shares = self.class_shares
         columns = {
-            v: self.emissions(v) for k, v in enumerate(self._names) if self._best.emissions[k] is not None
+            v: self.emissions(v)
+            for k, v in enumerate(self.variable_names)
+            if self._best.emissions[k] is not None
         }
         drawn = []
         for each in rng.choice(len(shares), n, p=shares).tolist():
@@ -379,7 +387,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
     @property
     def structure(self) -> Structure:
         """The variables; the hidden class, the only parent of each, has no name and is left out."""
-        return Structure(dict.fromkeys(self._names, ()))
+        return Structure(dict.fromkeys(self.variable_names, ()))
 
     @property
     def best_classes(self) -> int:
@@ -402,23 +410,23 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         return [*emission.codes] if isinstance(emission, NameEmission) else []
 
     def _column(self, v: Any) -> int:
-        if v not in self._names:
+        if v not in self.variable_names:
             raise UnknownFeature(
-                f"the model has no variable {shown(v)}{closest(str(v), map(str, self._names))} It has "
-                f"{shown(self._names)}"
+                f"the model has no variable {shown(v)}{closest(str(v), map(str, self.variable_names))} It has "
+                f"{shown(self.variable_names)}"
             )
-        return self._names.index(v)
+        return self.variable_names.index(v)
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         return {
-            "names": [tagged(v) for v in self._names],
+            "names": [tagged(v) for v in self.variable_names],
             "pending": [saved_windows(windows) for windows in self._pending],
             "is_full": self._is_full,
         }
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         with refusing_bad_state():
             expect(set(derived) == {"names", "pending", "is_full"}, "it has no variables")
             names = [untagged(v) for v in derived["names"]]
@@ -426,15 +434,15 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
             if self._takes_all:
                 expect(len(names) <= MOST_VARIABLES, "it has more variables than 64")
                 for _ in names:
-                    self._store.add_variable()
-                self._names = names
+                    self.store.add_variable()
+                self.variable_names = names
                 self._begin_names()
-            expect(names == self._names, "it has other variables")
-        super()._load(store, derived)
+            expect(names == self.variable_names, "it has other variables")
+        super().load_parts(store, derived)
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         expect(type(derived["is_full"]) is bool, "it does not say whether there is room for variables")
         self._is_full = derived["is_full"]
-        self._pending = [loaded_windows(self._store, saved) for saved in derived["pending"]]
+        self._pending = [loaded_windows(self.store, saved) for saved in derived["pending"]]
         is_short = all(len(window.steps) == 1 for windows in self._pending for window in windows)
         expect(is_short and len(self._pending) < TOGETHER, "it holds too many events that are not counted")

@@ -136,7 +136,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     ('price', 6.4, True)
     """
 
-    _store: MixedCounts
+    store: MixedCounts
 
     def __init__(
         self,
@@ -175,10 +175,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             structure = dict.fromkeys(declared.kinds, ())
         graph = structure if isinstance(structure, Structure) else Structure(structure)
         cut_over = 0 if self.is_growing else window
-        self._store = MixedCounts(graph, declared, max_values, float(strength), cut_over)
+        self.store = MixedCounts(graph, declared, max_values, float(strength), cut_over)
         self._ignored = IgnoredFeatures(graph, schema, takes_all=self.is_growing and schema is None)
-        self._families = MixedFamilies(self._store, float(strength))
-        self._inference = MixedInference(self._families)
+        self.families = MixedFamilies(self.store, float(strength))
+        self.inference = MixedInference(self.families)
         self._recent: deque[tuple[dict[Any, Any], float]] = deque(maxlen=window)  # events and weights
         self._ranks: dict[Any, NormalScores] = {}
         self._next_search = FIRST_SEARCH if self.is_growing else min(FIRST_SEARCH, window)
@@ -188,7 +188,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     @property
     def structure(self) -> Structure:
         """The graph as it is now."""
-        return self._store.structure
+        return self.store.structure
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -212,8 +212,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         weight = read_weight(w)
         if self.is_growing:
             self._take_variables(x)
-        values = self._store.read(x)
-        self._store.add(self._scored(values), weight)
+        values = self.store.read(x)
+        self.store.add(self._scored(values), weight)
         if self._keeps_window:
             self._recent.append((values, weight))
             if self.clock >= self._next_search:
@@ -225,11 +225,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """Make variables of the features that are new, up to MOST_VARIABLES."""
         if not isinstance(x, Mapping) or self.schema is not None or self._is_full:
             return  # what is no event is refused when it is read
-        known = self._store.structure.variables
+        known = self.store.structure.variables
         new = [feature_name(name) for name, value in x.items() if name not in known and not is_missing(value)]
         if not new:
             return
-        self._store.read(x)  # an event that is refused brings no variables
+        self.store.read(x)  # an event that is refused brings no variables
         MixedCounts(Structure(dict.fromkeys(new, ()))).read(x)
         if len(known) + len(new) > MOST_VARIABLES:
             self._is_full = True
@@ -240,8 +240,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 stacklevel=3,
             )
             new = new[: MOST_VARIABLES - len(known)]
-        parents = {v: self._store.structure.parents(v) for v in known}
-        self._store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
+        parents = {v: self.store.structure.parents(v) for v in known}
+        self.store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
 
     @property
     def _has_window(self) -> bool:
@@ -276,7 +276,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _rank(self) -> None:
         """Rank numbers by those of the window, and count the window by these ranks."""
-        before, kinds = self._ranks, self._store.kinds
+        before, kinds = self._ranks, self.store.kinds
         self._ranks = {}
         for v in (v for v, is_number in kinds.items() if is_number):
             there = [(x[v], weight) for x, weight in self._recent if v in x and weight > 0.0]
@@ -289,11 +289,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             number = before[v].number(cut) if v in before else cut
             return self._ranks[v].score(number) if v in self._ranks else number
 
-        self._store.recount(((self._scored(values), weight) for values, weight in self._recent), moved)
+        self.store.recount(((self._scored(values), weight) for values, weight in self._recent), moved)
 
     def _expect(self, steps: int) -> None:
         """Count the window by expectation maximisation. Names that no event had begin with draws, to differ at all."""
-        rng, store = np.random.default_rng(self.clock), self._store
+        rng, store = np.random.default_rng(self.clock), self.store
         recent = [(self._scored(values), weight) for values, weight in self._recent]
         has_begun = all(store.families[v].tables.clock for v in store.families)
         for step in range(steps):
@@ -301,7 +301,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             rows = [
                 (completed_values, weight * share)
                 for values, weight in recent
-                for completed_values, share in completions(self._inference, values, rng, draws)
+                for completed_values, share in completions(self.inference, values, rng, draws)
             ]
             store.count_expected(rows)
 
@@ -310,13 +310,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         ranks = self._ranks
         return values if not ranks else {v: ranks[v].score(x) if v in ranks else x for v, x in values.items()}
 
-    def _recount(self, starts: Mapping[Any, int], events: Sequence[tuple[int, Row]]) -> None:
+    def recount(self, starts: Mapping[Any, int], events: Sequence[tuple[int, Row]]) -> None:
         """Count the families of variables that changed again, each from its clock on; the graph stays.
 
         A structure that is learned is searched next in a window of events after the change.
         """
-        read = [(clock, self._store.values_in(row), row.weight) for clock, row in events]
-        self._store.recount_families(starts, read)
+        read = [(clock, self.store.values_in(row), row.weight) for clock, row in events]
+        self.store.recount_families(starts, read)
         if self.is_growing:
             newer = sum(clock >= max(starts.values()) for clock, _, _ in read)
             while len(self._recent) > newer:
@@ -326,24 +326,24 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
-        kinds = self._store.kinds
+        kinds = self.store.kinds
         recent = [(self._scored(values), weight) for values, weight in self._recent]
         events = [values for values, _ in recent]
         often = {v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in events) > len(events)}
         rows = [x for x in events if often.keys() <= x.keys()]
         if len(rows) < LEAST_ROWS or len(often) < 2:
             return
-        sample = MixedSample.of(rows, often, self._store.declared)
+        sample = MixedSample.of(rows, often, self.store.declared)
         scorer = MixedScorer(sample, float(self.strength))
         found = climb_mixed(SEARCH, scorer).structure
-        parents = {v: found.parents(v) if v in found else () for v in self._store.structure.variables}
-        before, column = self._store.structure, {v: k for k, v in enumerate(sample.variables)}
+        parents = {v: found.parents(v) if v in found else () for v in self.store.structure.variables}
+        before, column = self.store.structure, {v: k for k, v in enumerate(sample.variables)}
         cuts = {
             (p, v): scorer.cuts(column[p], column[v]).cuts
             for p, v in found.edges
             if kinds[p] and not kinds[v] and before.parents(v) != found.parents(v)
         }
-        self._store.reshape(Structure(parents), recent, cuts)
+        self.store.reshape(Structure(parents), recent, cuts)
 
     def learn_many(self, X: Iterable[X]) -> None:
         """Learn many events in their order; stop at the first that is refused."""
@@ -352,7 +352,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def unlearn_one(self, x: X, w: float = 1.0) -> None:
         """Unlearn an event with its weight. Raise `NotLearned`, with nothing changed, if it was not learned."""
-        for parent, child in () if self.is_growing else self._store.cut_in_stream:
+        for parent, child in () if self.is_growing else self.store.cut_in_stream:
             raise NotSupported(
                 f"the cuts of {shown(parent)} above {shown(child)} rest on events that were learned; declare them to "
                 f"unlearn: Schema({{{shown(parent)}: Numeric(cuts=[...]), ...}})"
@@ -370,7 +370,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 f"missing={WINDOW_EM!r} counts expected sums of a window: events cannot be unlearned"
             )
         weight = read_weight(w)
-        self._store.subtract(self._store.read(x), weight)
+        self.store.subtract(self.store.read(x), weight)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -419,25 +419,25 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             check_count("samples", samples)
         for v in (target, *given):
             self._check_variable(v)
-        values = self._store.read(given)
-        for v, value in self._novel(values).items():
+        values = self.store.read(given)
+        for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         scored = self._scored(values)
-        has_names = self._store.kinds.get(target) is False
-        if not has_names and self._families.unit(target).weight <= 0.0:
+        has_names = self.store.kinds.get(target) is False
+        if not has_names and self.families.unit(target).weight <= 0.0:
             raise no_value(target)
         try:
             if has_names:
-                return Posterior(self._inference.shares(target, scored), "exact", "it fits")
-            return self._in_numbers(target, self._inference.number(target, scored))
+                return Posterior(self.inference.shares(target, scored), "exact", "it fits")
+            return self._in_numbers(target, self.inference.number(target, scored))
         except BudgetExceeded as error:
             if not samples:
                 raise
             rng, reason = np.random.default_rng(0) if rng is None else checked_rng(rng), str(error)
         if has_names:
-            shares, sampled = self._inference.sampled_shares(target, scored, samples, rng)
+            shares, sampled = self.inference.sampled_shares(target, scored, samples, rng)
             return Posterior(shares, SAMPLING, reason, sampled)
-        return self._in_numbers(target, self._inference.sampled_number(target, scored, samples, rng))
+        return self._in_numbers(target, self.inference.sampled_number(target, scored, samples, rng))
 
     def _in_numbers(self, target: Any, forecast: StudentMixture) -> StudentMixture:
         """Return the distribution of a number from that of its score, if it is ranked."""
@@ -472,10 +472,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _answer(self, x: X, variable: Any) -> Any:
         self._check_variable(variable)
-        values = self._store.read({v: value for v, value in x.items() if v != variable})
+        values = self.store.read({v: value for v, value in x.items() if v != variable})
         # An event of a stream has no time for draws.
         return self.query(
-            variable, {v: x for v, x in values.items() if v not in self._novel(values)}, samples=0
+            variable, {v: x for v, x in values.items() if v not in self.novel_values(values)}, samples=0
         )
 
     def log_density_one(self, x: X) -> float:
@@ -491,26 +491,26 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         UnknownFeature
             If the event is not empty and has none of the network's variables.
         """
-        return self._judge(x)[0]
+        return self.log_likelihood_and_novel(x)[0]
 
     def _score(self, read: Mapping[Any, Any]) -> float:
         values = self._known(read)
         if not values:
             return 0.0
         slopes = math.fsum(ranks.log_slope(values[v]) for v, ranks in self._ranks.items() if v in values)
-        return 0.0 - self._inference.log_density(self._scored(values)) - slopes
+        return 0.0 - self.inference.log_density(self._scored(values)) - slopes
 
-    def _judge(self, x: X) -> tuple[float, Iterable[Any]]:
+    def log_likelihood_and_novel(self, x: X) -> tuple[float, Iterable[Any]]:
         """Return the log-density of an event, and the variables whose name was never learned."""
         values = self._read(x)
         self._ignored.warn(x)
-        return 0.0 - self._score(values), self._novel(values)
+        return 0.0 - self._score(values), self.novel_values(values)
 
     def _read(self, x: X) -> dict[Any, Any]:
         """Return the values of an event to be judged. Raise `UnknownFeature` if it has none of the variables."""
-        values = self._store.read(x)
+        values = self.store.read(x)
         if not (values or self._ignored.takes_all):
-            check_has_variable(x, self._store.structure)
+            check_has_variable(x, self.store.structure)
         return values
 
     def score_one(self, x: X) -> float:
@@ -519,7 +519,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         Numbers have no last bin: the farther out one is, the larger is the score. `river.anomaly.QuantileFilter` finds
         quantiles.
         """
-        return 0.0 - self._judge(x)[0]
+        return 0.0 - self.log_likelihood_and_novel(x)[0]
 
     def score_learn_one(self, x: X, w: float = 1.0) -> float:
         """Return `score_one` of an event, then learn it."""
@@ -572,24 +572,24 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """
         values = self._known(self._read(x))
         self._ignored.warn(x)
-        novel = self._novel(values)
+        novel = self.novel_values(values)
         nats: dict[Any, float] = {}
         expected: dict[Any, float] = {}
         before: dict[Any, Any] = {}
         scored = self._scored(values)
-        for v in self._store.structure.topological_order:
+        for v in self.store.structure.topological_order:
             if v not in values:
                 continue
             if v in novel:
-                nats[v], expected[v] = -math.log(self._families.novel_share(v)), 0.0
+                nats[v], expected[v] = -math.log(self.families.novel_share(v)), 0.0
                 before[v] = values[v]
                 continue
-            rest = self._inference.bounded(before, v)
-            if self._store.kinds[v]:
-                forecast = self._in_numbers(v, self._inference.number(v, rest))
+            rest = self.inference.bounded(before, v)
+            if self.store.kinds[v]:
+                forecast = self._in_numbers(v, self.inference.number(v, rest))
                 nats[v], expected[v] = -forecast.log_density(values[v]), forecast.entropy
             else:
-                shares = self._inference.shares(v, rest)
+                shares = self.inference.shares(v, rest)
                 nats[v] = -math.log(shares[values[v]])
                 expected[v] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
             before[v] = scored[v]
@@ -598,7 +598,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Draw events, each variable given its parents, from what is predicted of the next event."""
         check_count("n", n)
-        return [self._as_numbers(completed(self._inference, {}, rng)) for _ in range(n)]
+        return [self._as_numbers(completed(self.inference, {}, rng)) for _ in range(n)]
 
     def draw(self, rng: np.random.Generator) -> DrawnMixedNetwork:
         """Return a network with tables drawn from their posterior: what the truth may be, given the events.
@@ -617,7 +617,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         >>> round(float(np.mean(means))), round(model.query("price", {"size": 50}).mean)
         (258, 258)
         """
-        return DrawnMixedNetwork(self._twin(), checked_rng(rng))
+        return DrawnMixedNetwork(self.twin(), checked_rng(rng))
 
     def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Return `n` events like x, drawn in one world that the counts and x allow.
@@ -636,13 +636,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """
         check_count("n", n)
         values, rng = self._read(x) if x else {}, checked_rng(rng)
-        for v, value in self._novel(values).items():
+        for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
-        world, scored = self._twin(), self._scored(values)
+        world, scored = self.twin(), self._scored(values)
         if values:
-            world._store.add_to_families(completed(self._inference, scored, rng), 1.0)
+            world.store.add_to_families(completed(self.inference, scored, rng), 1.0)
         drawn = DrawnMixedNetwork(world, rng)
-        return [self._as_numbers(completed(drawn._inference, scored, rng)) | values for _ in range(n)]
+        return [self._as_numbers(completed(drawn.inference, scored, rng)) | values for _ in range(n)]
 
     def _as_numbers(self, scored: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return values with numbers in place of their scores: the inverse of `_scored`."""
@@ -651,16 +651,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
     def _known(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the values of variables of which a value was learned; nothing is known about the others."""
-        return {v: value for v, value in values.items() if v in self._store.kinds}
+        return {v: value for v, value in values.items() if v in self.store.kinds}
 
-    def _novel(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
-        kinds = self._store.kinds
-        return {
-            v: x for v, x in values.items() if kinds.get(v) is False and x not in self._families.states(v)
-        }
+    def novel_values(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
+        kinds = self.store.kinds
+        return {v: x for v, x in values.items() if kinds.get(v) is False and x not in self.families.states(v)}
 
     def _check_variable(self, v: Any) -> None:
-        structure = self._store.structure
+        structure = self.store.structure
         if v not in structure:
             raise UnknownFeature(
                 f"the network has no variable {shown(v)}{closest(str(v), map(str, structure))} It has "
@@ -686,7 +684,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         params = super()._get_params()
         return params | {"structure": LEARN} if self.is_growing else params
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         if not self._has_window:
             return {}
         recent = [[tagged_payload(list(values.items())), weight] for values, weight in self._recent]
@@ -698,7 +696,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             "ranks": [[tagged_payload([v]), ranks.to_json()] for v, ranks in self._ranks.items()],
         }
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         if self.is_growing:
             with refusing_bad_state():
                 structure = Structure.from_json(derived["structure"])
@@ -706,21 +704,21 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                     len(structure.variables) <= max(MOST_VARIABLES, len(self.structure.variables)),
                     "it has more variables than 64",
                 )
-                self._store.reshape(structure)
-        super()._load(store, derived)
+                self.store.reshape(structure)
+        super().load_parts(store, derived)
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         if not self._has_window:
-            super()._load_derived(derived)
+            super().load_derived(derived)
             return
         expect(set(derived) == {"structure", "recent", "next_search", "is_full", "ranks"}, "it has no window")
         for name, saved in derived["ranks"]:
             (v,) = untagged_payload(name)
-            expect(self.transform == RANKS and self._store.kinds.get(v) is True, "it ranks what is no number")
+            expect(self.transform == RANKS and self.store.kinds.get(v) is True, "it ranks what is no number")
             self._ranks[v] = NormalScores.from_json(saved)
         for saved, weight in derived["recent"]:
             values = dict(map(tuple, untagged_payload(saved)))
-            expect(self._store.read(values) == values, "its window holds other values than were learned")
+            expect(self.store.read(values) == values, "its window holds other values than were learned")
             expect(type(weight) is float and 0.0 < weight < math.inf, "an event of its window has no weight")
             self._recent.append((values, weight))
         expect(len(derived["recent"]) <= self.window, "it holds more events than its window")
@@ -732,17 +730,17 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     @property
     def clock(self) -> int:
         """The number of events learned."""
-        return self._store.clock
+        return self.store.clock
 
     def names_of(self, variable: Any) -> list[Any]:
         """Return the names of a variable that were declared or learned; none of one with numbers."""
         self._check_variable(variable)
-        return [*self._families.states(variable)] if self._store.kinds.get(variable) is False else []
+        return [*self.families.states(variable)] if self.store.kinds.get(variable) is False else []
 
     @property
     def kinds(self) -> dict[Any, str]:
         """`"nominal"` or `"numeric"` for each variable that was declared or learned."""
-        return {v: "numeric" if kind else "nominal" for v, kind in self._store.kinds.items()}
+        return {v: "numeric" if kind else "nominal" for v, kind in self.store.kinds.items()}
 
 
 def declared_variables(schema: Schema | None) -> Declared:

@@ -42,25 +42,25 @@ class LearnerView:
     def __init__(self, learner: CountLearner) -> None:
         self._kind = type(learner)
         self._state = learner.state()
-        self._idle: list[Any] = []  # copies that no call uses; taking one from a list is atomic
+        self.idle: list[Any] = []  # copies that no call uses; taking one from a list is atomic
 
     def _call(self, method: str, *arguments: Any, **settings: Any) -> Any:
         """Call a method of a copy that no other call uses."""
         try:
-            copy = self._idle.pop()
+            copy = self.idle.pop()
         except IndexError:
             copy = self._made()
         try:
             return getattr(copy, method)(*arguments, **settings)
         finally:
-            self._idle.append(copy)
+            self.idle.append(copy)
 
     def _made(self) -> Any:
         """Return another copy."""
         return self._kind.from_state(self._state)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_idle": []}
+        return {**self.__dict__, "idle": []}
 
 
 class NetworkView(LearnerView, NamedQuestions):
@@ -143,7 +143,7 @@ class BayesNetView(NetworkView):
         before: BayesNetView | None,
     ) -> None:
         super().__init__(learner, structure, clock)
-        self._spare = [] if before is None else before._idle  # copies whose engines have their plans
+        self._spare = [] if before is None else before.idle  # copies whose engines have their plans
         self.states = states
 
     def _made(self) -> Any:

@@ -70,12 +70,12 @@ class RegressorCopy(ModelCopy):
         return {name for name in self._names() if not is_derived(name)} or None
 
     def _names(self) -> Mapping[Any, Any]:
-        names: Mapping[Any, Any] = self.model._store.encoder.features
+        names: Mapping[Any, Any] = self.model.store.encoder.features
         return names
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
         """Return the features whose value was never learned, and so adds nothing."""
-        encoder, known = self.model._store.encoder, self._names()
+        encoder, known = self.model.store.encoder, self._names()
         given = [name for name, value in x.items() if value is not None and name in known]
         names = []
         for name in given:

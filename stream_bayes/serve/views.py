@@ -124,7 +124,7 @@ class ModelCopy:
         model = self.model
         if model is self.learner and isinstance(model, BayesClassifier):
             table, refused = process_samples(model, xs, [None] * len(xs), [1.0] * len(xs))
-            answers = AnswerColumns(table, model._store.encoder.labels.values)
+            answers = AnswerColumns(table, model.store.encoder.labels.values)
             if refused is not None:
                 raise BadValue(f"event {len(answers)}: {refused}") from refused
             found = answers.named(lambda label: label)
@@ -176,14 +176,14 @@ class ModelCopy:
         """Return the names of features; None if the model takes any, as of words, or has learned nothing yet."""
         if not self.has_features or not isinstance(self.learner, BayesClassifier):
             return None
-        return self.learner._store.encoder.features or None
+        return self.learner.store.encoder.features or None
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
         """Return the features whose value was never learned, and so adds no evidence."""
         learner = self.learner
         if not self.has_features or not isinstance(learner, BayesClassifier):
             return []
-        encoder, names = learner._store.encoder, []
+        encoder, names = learner.store.encoder, []
         for name, value in x.items():
             if value is None or name not in encoder.features:
                 continue
@@ -283,7 +283,7 @@ class ModelCopy:
         elif isinstance(model, BayesNetClassifier):
             if not model.classes_:
                 raise NotLearned("the network has not learned anything yet")
-            net = model._reading.network()
+            net = model.reading.network()
         else:
             raise NotSupported(
                 f"{type(model).__name__} is not a network to query; those are BayesNet and BayesNetClassifier"
@@ -385,7 +385,7 @@ class ModelCopy:
             "labels": as_json(learner.classes_),
             "prior": as_json(learner.class_prior_) if learner.classes_ else {},
             "features": features[:MOST_FEATURES],
-            "features_left_out": max(0, len(learner._store.encoder.features) - MOST_FEATURES),
+            "features_left_out": max(0, len(learner.store.encoder.features) - MOST_FEATURES),
             "edges": []
             if model is not learner
             else dependences_of(learner)
@@ -397,7 +397,7 @@ class ModelCopy:
     def _features(self, learner: BayesClassifier) -> list[dict[str, Any]]:
         found = []
         prior = learner.class_prior_ if learner.classes_ else {}
-        for name, feature in list(learner._store.encoder.features.items())[: MOST_FEATURES * 2]:
+        for name, feature in list(learner.store.encoder.features.items())[: MOST_FEATURES * 2]:
             tables: dict[Any, Any] | None = None
             try:
                 tables = learner.conditional(name) if prior else None

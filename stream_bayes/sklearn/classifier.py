@@ -349,7 +349,7 @@ def _set_cuts(learner: Learner, batch: Any, weights: NDArray[np.float64] | None)
 
     A stream sets them from its first events. A batch may be sorted by its labels, so its first rows are no sample.
     """
-    store = learner._store if isinstance(learner, CountingClassifier) else None
+    store = learner.store if isinstance(learner, CountingClassifier) else None
     discretizer = None if store is None else store.discretizer
     if store is None or discretizer is None or not isinstance(batch, CodedColumns) or batch.labels is None:
         return

@@ -133,7 +133,7 @@ def same_knowledge(
     that derive a structure do so before they answer; where answers depend on the order of events, only counts are
     compared.
     """
-    mine, theirs = one._store.by_name(), other._store.by_name()
+    mine, theirs = one.store.by_name(), other.store.by_name()
     numeric = any(isinstance(cell, tuple) for cell in (*mine.values(), *theirs.values()))
     counts = [cell for cell in (*mine.values(), *theirs.values()) if not isinstance(cell, tuple)]
     tolerance = 0.0 if exact else FLOAT * max(counts, default=0.0)

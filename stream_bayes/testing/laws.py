@@ -139,7 +139,7 @@ def _learns_numbers(learner: BayesClassifier) -> bool:
 
 
 def _sums_numbers(learner: BayesClassifier) -> bool:
-    store = getattr(learner, "_store", None)
+    store = getattr(learner, "store", None)
     if store is None or _is_bounded(learner) or not _holds_all(learner):
         return False
     measures = store.tables.bins is None or store.tables.counts_moments

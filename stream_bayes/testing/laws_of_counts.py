@@ -247,7 +247,7 @@ def _require_equal(
     one: BayesClassifier, other: BayesClassifier, probes: Sequence[dict[Any, Any]], what: str
 ) -> None:
     """Require equal moments, and equal answers where these do not depend on the order of events."""
-    same_numbers(one._store.by_name(), other._store.by_name(), what)
+    same_numbers(one.store.by_name(), other.store.by_name(), what)
     if one.traits.is_order_dependent or one.traits.learns_cut_points:
         return
     one.rederive()
@@ -265,7 +265,7 @@ def offset_numbers_keep_their_digits(learner: BayesClassifier, streams: Streams)
     exact = _exact_moments(streams, made)
 
     def require_exact(model: BayesClassifier, what: str) -> None:
-        moments = model._store.by_name()
+        moments = model.store.by_name()
         same_numbers(exact, {name: moments[name] for name in exact}, what)
 
     require_exact(learn_all(learner.clone(), made), "learning")

@@ -118,7 +118,7 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
 
 
 def _require_many_features(model: BayesClassifier, streams: Streams) -> None:
-    store = model._store
+    store = model.store
     features = FEATURES[
         2 if store.tables.co_moments is not None else store.order
     ]  # co-moments are of pairs, too
@@ -175,7 +175,7 @@ def no_interval_for_no_level(learner: BayesClassifier, streams: Streams) -> None
     for level in levels:
         refused[f"the level {level!r}"] = partial(model.predict_interval_one, probe, level)
         refused[f"the level {level!r} of many"] = partial(model.predict_interval_many, [probe], level)
-    used = [name for name in streams.numeric if name in model._store.encoder.features]
+    used = [name for name in streams.numeric if name in model.store.encoder.features]
     for name, number in product(used, (math.inf, -math.inf)):
         refused[f"{name} = {number}"] = partial(model.predict_interval_one, {name: number})
     Untouched(model).refuses(refused, BadValue)

@@ -251,7 +251,7 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         events = [{"v": value} for value in LABELS]
         named = learn_all(learner.clone(), [LabelledSample({name: "x"}, label) for name in LABELS])
         same_bytes(named, _loaded(named), "names of features of every type")
-        names = [name[0] for name in named._store.by_name() if len(name) == 3]
+        names = [name[0] for name in named.store.by_name() if len(name) == 3]
         require(_typed(names) == _typed(LABELS), f"features {LABELS!r} are reported as {names!r}")
     model = learn_all(new.clone(), [LabelledSample(x, label) for x in events])
     batch = new.clone()
@@ -261,11 +261,11 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         merged = learn_all(new.clone(), [LabelledSample(x, label) for x in events[:3]])
         ways["merging"] = merged.merge(learn_all(new.clone(), [LabelledSample(x, label) for x in events[3:]]))
     for what, one in ways.items():
-        values = [name[-2] for name in one._store.by_name() if len(name) > 1]
+        values = [name[-2] for name in one.store.by_name() if len(name) > 1]
         require(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
     same = [{value: TIMES} if streams.bags else {"v": value} for value in (1, True, 1.0, "1")]
     model = learn_all(new.clone(), [LabelledSample(x, label) for x in same])
-    held = {name[-2]: n for name, n in model._store.by_name().items() if len(name) > 1}
+    held = {name[-2]: n for name, n in model.store.by_name().items() if len(name) > 1}
     require(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
 
 

@@ -163,7 +163,7 @@ class _Resharding:
         if home == new:
             return
         source, target = self._learners[home], self._learners[new]
-        is_timed = target._store.tables.timed
+        is_timed = target.store.tables.timed
         at = sample.clock * MICROSECOND if is_timed and sample.clock is not None else None
         label: Any = sample.label
         target.learn_one(sample.encoded, label, sample.weight, at)

@@ -37,7 +37,7 @@ def summed(empty: L, shards: Mapping[int, L]) -> L:
     >>> one, other = NaiveBayes(), NaiveBayes()
     >>> one.learn_one({"sky": "grey"}, "rain")
     >>> other.learn_one({"sky": "blue"}, "sun", 2.0)
-    >>> summed(NaiveBayes(), {0: one, 1: other})._store.by_name()["sky", "blue", "sun"]
+    >>> summed(NaiveBayes(), {0: one, 1: other}).store.by_name()["sky", "blue", "sun"]
     2.0
     """
     total: L = empty.clone()
@@ -103,7 +103,7 @@ class Total:
         replaced = self._shards | shards
         model = summed(self._empty, replaced)
         held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
-        features = model._store.encoder.nominal
+        features = model.store.encoder.nominal
         sizes = ((str(feature.name), len(feature.vocabulary)) for feature in features)
         check_budget(self._memory_budget, held, len(replaced), sizes)
         self._shards = replaced
@@ -152,6 +152,6 @@ class Total:
 
 def _keep_leader(old: LiveChoice, new: LiveChoice) -> None:
     """Keep the losses of the readings: they belong to predictions, and no count holds them."""
-    before, after = old._reading, new._reading
+    before, after = old.reading, new.reading
     after.loss = np.array(before.loss)
     after.leader, after.since = before.leader, min(before.since, int(new.clock))

@@ -70,7 +70,7 @@ def test_a_network_is_taken_out_of_its_pipeline(file: Path, tmp_path: Path) -> N
 
     assert run("snapshot", "export", state, tmp_path / "one.zip").exit_code == 0
     assert run("snapshot", "merge", state, tmp_path / "one.zip", tmp_path / "both.zip").exit_code == 0
-    assert stream_bayes.load(tmp_path / "both.zip")._store.weight == 1200
+    assert stream_bayes.load(tmp_path / "both.zip").store.weight == 1200
 
 
 def test_without_a_target_networks_are_trained_replayed_and_compared_by_their_surprise(

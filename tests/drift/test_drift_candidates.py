@@ -87,7 +87,7 @@ def test_after_a_model_has_come_back_candidates_learn_by_its_names() -> None:
     for x, y in stream[: model.clock - since + 1]:
         fresh.learn_one(x, y)
     found: dict[str, Any] = dict(model._succession.candidates)
-    assert found["both"]._store.by_name() == fresh._store.by_name()
+    assert found["both"].store.by_name() == fresh.store.by_name()
 
 
 def test_a_shadow_has_learned_all_since_the_warning_also_what_is_no_longer_kept() -> None:
@@ -103,7 +103,7 @@ def test_a_shadow_has_learned_all_since_the_warning_also_what_is_no_longer_kept(
     [(name, candidate)] = model._succession.candidates
     assert (name, candidate.clock) == ("both", 61)
     assert isinstance(candidate, NaiveBayes)
-    assert candidate._store.by_name() == alone._store.by_name()
+    assert candidate.store.by_name() == alone.store.by_name()
 
 
 def test_a_warning_that_passes_leaves_nothing() -> None:

@@ -44,14 +44,14 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
     stream = drifting(2, 500, 1, changed=["v7"])
     recent = RecentEvents(model, 100)
     for number, (x, y) in enumerate(stream):
-        row = model._store.encode(
+        row = model.store.encode(
             x, y, 3.0 if number == 500 else 1.0
         )  # the newest does not count, whatever its weight
-        model._reading.learn(row)
+        model.reading.learn(row)
         recent.push(row, number + 1, 0.0)
     model.rederive()
     signals = family_signals(model, recent.newest_codes(3))[:, -1]
-    named = {feature.name: signals[feature.slot] for feature in model._store.encoder.nominal}
+    named = {feature.name: signals[feature.slot] for feature in model.store.encoder.nominal}
     assert named.keys() == x.keys() and all(0.0 <= signal <= 1.0 for signal in named.values())
     above: dict[str, Any] = {}
     inner = getattr(model, "learner", model)

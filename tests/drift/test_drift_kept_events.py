@@ -30,7 +30,7 @@ def test_after_a_swap_events_of_the_new_world_alone_are_kept_and_the_structure_i
     until_swapped(model, drifting(2, 700, 350))
     present: Any = model.model_
     assert len(model._succession.recent) == present.clock == model.clock - model.log.entries[-1]["since"] + 1
-    assert present._derived()["derived_at"] == present.clock
+    assert present.derived_state()["derived_at"] == present.clock
 
 
 @pytest.mark.parametrize(("half_life", "delay"), [(200.0, 0), (None, 600)], ids=["fades", "long ago"])
@@ -45,7 +45,7 @@ def test_what_fades_or_is_too_much_is_not_taken_back_from_a_model_that_leaves(
         alone.learn_one(x, y)
     [(_, kept)] = model._succession.retired
     assert isinstance(kept, NaiveBayes)
-    assert kept._store.by_name() == alone._store.by_name()
+    assert kept.store.by_name() == alone.store.by_name()
 
 
 def of_numbers() -> Stream:
@@ -69,7 +69,7 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
     for x, y in stream[model.log.entries[0]["since"] - 1 : model.clock]:
         alone.learn_one(x, y)
     assert sorted(cuts) == ["a", "b"]
-    assert candidate._store.by_name() == alone._store.by_name()
+    assert candidate.store.by_name() == alone.store.by_name()
 
 
 @pytest.mark.filterwarnings("ignore::stream_bayes.errors.NumbersMoved")  # they move: that is what is tested

@@ -78,7 +78,7 @@ def test_a_number_whose_slope_changed_is_counted_again_and_the_rest_stays(given:
     assert adopted["what"] == "adopted" and adopted["candidate"] == "families"
     assert sum(lost[300:]) / 200 < 0.15
     if given != "learn":
-        store = network_of(model)._store
+        store = network_of(model).store
         weights = {v: store.families[v].tables.clock for v in STRUCTURE}
         assert weights["kind"] == weights["noise"] == 1300 and weights["price"] < 540
 

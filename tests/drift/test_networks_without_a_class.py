@@ -67,7 +67,7 @@ def test_a_family_that_changed_is_counted_again_and_the_rest_of_the_network_stay
     present = network_of(model)
     assert set(structure.edges) <= set(present.structure.edges)
     for name in present.structure:
-        counted = present._store.family(name).table.sum()
+        counted = present.store.family(name).table.sum()
         assert counted == (1820 - drift["since"] + 1 if name == changed else 1820)
 
 

@@ -19,8 +19,8 @@ def test_only_tables_of_families_are_given_room_row_by_row(
     model, other = make(), make()
     recent = RecentEvents(model, 200)
     for number in range(200):
-        row = model._store.encode({"a": number % 3, "b": number % 2, "c": number % 5}, number % 2)
-        model._reading.learn(row)
+        row = model.store.encode({"a": number % 3, "b": number % 2, "c": number % 5}, number % 2)
+        model.reading.learn(row)
         recent.push(row, number + 1, 0.5)
     share_names(other, model)
     calls: list[int] = []

@@ -151,9 +151,9 @@ class Shards:
         letters = self.kafka_topics.get(self.letters)
         assert not {place: times for place, times in answers.items() if times > 1}
         assert len(said) + len(letters) == count
-        expected = self.offline().model.model._store.by_name()
+        expected = self.offline().model.model.store.by_name()
         with self.follow() as model:
-            assert_equal(model.model._store.by_name(), expected)
+            assert_equal(model.model.store.by_name(), expected)
 
 
 def assert_equal(mine: dict[Any, Any], expected: dict[Any, Any]) -> None:

@@ -53,7 +53,7 @@ port = 0
         (record,) = kafka_topics.get(labels)
         assert record.key == b"d4" and json.loads(record.value) == {"y": "dry"}
         until("the correction", lambda: learned(client, 11))
-        assert engine.step.model.model._store.by_name() == expected._store.by_name()
+        assert engine.step.model.model.store.by_name() == expected.store.by_name()
         assert client.refusal("/v1/labels", {"key": "d4", "label": "snow"}, 422)
     before = SnapshotStore(tmp_path / "state").latest()
     assert before is not None
@@ -61,7 +61,7 @@ port = 0
     rebuilt = text.replace(f"days-{topic}", f"again-{topic}").replace(answers, kafka_topics.topic())
     with running(tmp_path, rebuilt) as (engine, client):
         until("the replay", lambda: learned(client, 11))
-        assert engine.step.model.model._store.by_name() == expected._store.by_name()
+        assert engine.step.model.model.store.by_name() == expected.store.by_name()
 
 
 def test_a_replica_follows_the_topic_of_a_model(kafka_topics: KafkaTopics) -> None:

@@ -49,7 +49,7 @@ def made(kafka_topics: KafkaTopics) -> Iterator[Any]:
 def counts_of(worker: Worker) -> dict[Any, Any]:
     """Return the counts of a worker's sum by name."""
     model: Any = worker.total.model
-    return dict(model._store.by_name())
+    return dict(model.store.by_name())
 
 
 def metrics_of(worker: Worker) -> dict[str, float]:
@@ -80,7 +80,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, client: str) -> 
     shards.put(800)
     first = shards.run()
     assert first.summary()["records"] == 800
-    assert_equal(counts_of(first), shards.offline().model.model._store.by_name())
+    assert_equal(counts_of(first), shards.offline().model.model.store.by_name())
     workers = [shards.worker() for _ in range(2)]
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:
@@ -89,7 +89,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, client: str) -> 
         until("shards of both", lambda: all(len(worker.owned) in (1, 2, 3) for worker in workers))
         shards.put(400, seed=8)
         shards.wait_for(1200)
-        expected = shards.offline().model.model._store.by_name()
+        expected = shards.offline().model.model.store.by_name()
         for worker in workers:  # each predicts from the whole sum
             until("the sum", partial(holds, worker, expected))
             assert_equal(counts_of(worker), expected)
@@ -160,7 +160,7 @@ def test_the_sum_of_many_workers_is_one_pass_with_late_labels_too(
         shards.wait_for(800)
         kafka_topics.put(shards.labels, labels)
         shards.wait_for(800 + len(labels))
-        expected = shards.offline().model.model._store.by_name()
+        expected = shards.offline().model.model.store.by_name()
         for worker in workers:
             until("the sum", partial(holds, worker, expected))
             assert_equal(counts_of(worker), expected)
@@ -303,9 +303,9 @@ def test_shards_of_numbers_share_the_cuts_that_were_found_in_their_topic(
     for record in kafka_topics.get(shards.topic):
         x = json.loads(record.value)
         alone.learn_one(x, x.pop("y"))
-    assert counts_of(worker) == alone._store.by_name()
+    assert counts_of(worker) == alone.store.by_name()
     with shards.follow() as model:
-        assert model.model._store.by_name() == alone._store.by_name()
+        assert model.model.store.by_name() == alone.store.by_name()
 
 
 def test_a_spam_filter_is_shared_and_followed(made: Any, kafka_topics: KafkaTopics) -> None:
@@ -343,7 +343,7 @@ def test_shards_fade_by_the_times_of_their_samples(made: Any, kafka_topics: Kafk
     kafka_topics.put(shards.topic, records)
     shards.run()
     with shards.follow() as model:
-        found, expected = model.model._store.by_name(), alone._store.by_name()
+        found, expected = model.model.store.by_name(), alone.store.by_name()
         assert found.keys() == expected.keys()
         for name, weight in expected.items():
             assert found[name] == pytest.approx(weight, rel=1e-9, abs=1e-9)
@@ -396,9 +396,9 @@ def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any) -> None:
         before = model.model
         shards.put(200, seed=8)
         shards.run()
-        until("the follower to keep up", lambda: sum(model.model._store.tables.class_weight) == 400)
-        assert sum(before._store.tables.class_weight) == 200
-        assert_equal(model.model._store.by_name(), shards.offline().model.model._store.by_name())
+        until("the follower to keep up", lambda: sum(model.model.store.tables.class_weight) == 400)
+        assert sum(before.store.tables.class_weight) == 200
+        assert_equal(model.model.store.by_name(), shards.offline().model.model.store.by_name())
 
 
 def test_publications_are_signed_where_a_key_is_given(

@@ -42,7 +42,7 @@ class MergesByNumber(MultinomialNB):
     def merge(self, other: Self) -> Self:
         renamed = dict(zip(other.classes_, self.classes_, strict=False))
         twin = other.clone()
-        for name, weight in other._store.by_name().items():
+        for name, weight in other.store.by_name().items():
             if len(name) == 2:
                 twin.learn_one({name[0]: weight}, renamed.get(name[1], name[1]))
         return super().merge(twin)
@@ -192,7 +192,7 @@ class TakesPercentForShares(NaiveBayes):
 class IgnoresItsBudget(NaiveBayes):
     def _begin(self) -> None:
         super()._begin()
-        self._store.memory_budget = None
+        self.store.memory_budget = None
 
 
 class LosesRoomByLoading(NaiveBayes):
@@ -202,7 +202,7 @@ class LosesRoomByLoading(NaiveBayes):
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         model = super().from_state(state)
         if model.memory_budget is not None:
-            model._store.memory_budget = model.memory_budget // 2
+            model.store.memory_budget = model.memory_budget // 2
         return model
 
 
@@ -219,7 +219,7 @@ class ForgetsTooLate(SlidingWindow):
     """Holds one event more than it says."""
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
-        store = self.learner._store
+        store = self.learner.store
         store.slide(self.size + 1)
         return store
 

@@ -269,9 +269,9 @@ def test_merging_a_learner_with_itself_doubles_it(half_life: float | None) -> No
     model = NaiveBayes(half_life=half_life)
     for n in range(20):
         model.learn_one({"a": "xyz"[n % 3], "b": float(n)}, n % 2)
-    before = model._store.by_name()
+    before = model.store.by_name()
     model.merge(model)
-    for name, held in model._store.by_name().items():
+    for name, held in model.store.by_name().items():
         weight, expected = (cell[0] if isinstance(cell, tuple) else cell for cell in (held, before[name]))
         assert weight == pytest.approx(2 * expected, rel=1e-12)
 

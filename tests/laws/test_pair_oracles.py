@@ -375,7 +375,7 @@ def test_predicting_and_learning_in_one_pass_is_the_same_to_the_bit(
     for answer, one in zip(answers, expected, strict=True):
         assert {y: p for y, p in answer.items() if p > 0.0} == {y: p for y, p in one.items() if p > 0.0}
     # A batch knows its classes and values before its first row, so only what is counted is compared.
-    assert batch._store.by_name() == apart._store.by_name()
+    assert batch.store.by_name() == apart.store.by_name()
     xs = [x for x, _, _ in events]
     assert batch.predict_proba_many(xs) == [apart.predict_proba_one(x) for x in xs]
 

@@ -54,7 +54,7 @@ def learn(learner: BayesClassifier, given: Sequence[Timed]) -> BayesClassifier:
 
 def assert_alike(mine: BayesClassifier, other: BayesClassifier) -> None:
     """Check all counts by name to 1e-9 of the largest."""
-    one, expected = mine._store.by_name(), other._store.by_name()
+    one, expected = mine.store.by_name(), other.store.by_name()
     assert one.keys() == expected.keys()
     largest = max((abs(part) for value in expected.values() for part in parts(value)), default=1.0)
     for place, value in expected.items():
@@ -80,9 +80,9 @@ def test_any_split_into_shards_in_any_order_has_one_sum(name: str) -> None:
     whole.unlearn_one(x, y, w, at)
     without = learn(empty.clone(), given[:7] + given[8:])
     without.advance_to(max(time for *_, time in given))
-    assert whole._store.by_name().keys() >= without._store.by_name().keys()
-    for place, value in without._store.by_name().items():
-        assert parts(whole._store.by_name()[place])[0] == pytest.approx(parts(value)[0], rel=1e-7, abs=1e-7)
+    assert whole.store.by_name().keys() >= without.store.by_name().keys()
+    for place, value in without.store.by_name().items():
+        assert parts(whole.store.by_name()[place])[0] == pytest.approx(parts(value)[0], rel=1e-7, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", fading())
@@ -93,7 +93,7 @@ def test_a_snapshot_goes_on_as_if_nothing_had_happened(name: str) -> None:
     loaded = type(empty).from_state(whole.state())
     for each in (whole, loaded):
         learn(each, given[40:])
-    assert loaded._store.by_name() == whole._store.by_name()
+    assert loaded.store.by_name() == whole.store.by_name()
     assert loaded.predict_proba_one(given[0][0]) == whole.predict_proba_one(given[0][0])
 
 
@@ -123,7 +123,7 @@ def test_a_weight_is_two_to_the_half_lives_since_its_time(days: float) -> None:
         expected[y] = expected.get(y, 0.0) + w * 2.0 ** ((at - newest) / SECONDS)
     for total in (sum(shards), sum(reversed(shards)), learn(learner.clone(), given)):
         assert isinstance(total, NaiveBayes)
-        counts = total._store.by_name()
+        counts = total.store.by_name()
         assert sum(counts[y,] for y in expected) == pytest.approx(math.fsum(expected.values()), rel=1e-9)
         for y, weight in expected.items():
             assert counts[y,] == pytest.approx(weight, rel=1e-9, abs=1e-200)
@@ -144,9 +144,9 @@ def test_a_later_time_fades_what_is_held_and_an_earlier_one_nothing() -> None:
     learner = NaiveBayes(half_life="1h")
     learner.learn_one({"a": "x"}, "y", 1.0, NOW)
     learner.advance_to(NOW - 1e6)
-    assert learner._store.by_name()["y",] == 1.0
+    assert learner.store.by_name()["y",] == 1.0
     learner.advance_to(NOW + 3600)
-    assert learner._store.by_name()["y",] == pytest.approx(0.5)
+    assert learner.store.by_name()["y",] == pytest.approx(0.5)
 
 
 def test_what_stream_time_cannot_do_is_refused_with_what_to_do() -> None:
@@ -157,7 +157,7 @@ def test_what_stream_time_cannot_do_is_refused_with_what_to_do() -> None:
         learner.learn_many([{"a": "x"}], ["y"])
     with pytest.raises(BadValue, match="seconds since 1970, got nan"):
         learner.learn_one({"a": "x"}, "y", at=math.nan)
-    assert learner.clock == 0 and not learner._store.by_name()
+    assert learner.clock == 0 and not learner.store.by_name()
     learner.learn_one({"a": "x"}, "y", at=NOW)
     with pytest.raises(NotLearned, match="unlearn a sample with its time"):
         learner.unlearn_one({"a": "x"}, "y")
@@ -190,6 +190,6 @@ def test_what_stream_time_cannot_do_is_refused_with_what_to_do() -> None:
 def test_a_state_with_another_unit_is_refused(change: dict[str, Any], message: str) -> None:
     learner = NaiveBayes(half_life="7d")
     learner.learn_one({"a": "x"}, "y", at=NOW)
-    state = learner._store.state()
+    state = learner.store.state()
     with pytest.raises(BadState, match=message):
-        NaiveBayes(half_life="7d")._store.load({**state, "meta": {**state["meta"], **change}})
+        NaiveBayes(half_life="7d").store.load({**state, "meta": {**state["meta"], **change}})

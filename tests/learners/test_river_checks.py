@@ -56,7 +56,7 @@ def named_checks(model: Any) -> list[tuple[str, Check]]:
     Uncompiled, what counts pairs and triples takes minutes: there each check runs on the first of its datasets alone.
     """
     found = list(enumerate(checks.yield_checks(model)))
-    if not stream_bayes.compiled and model in MODELS and model._store.order > 1:
+    if not stream_bayes.compiled and model in MODELS and model.store.order > 1:
         found = list({check.__name__: (number, check) for number, check in reversed(found)}.values())[::-1]
     return [(f"{check.__name__}-{number}", check) for number, check in found]
 
@@ -174,7 +174,7 @@ def test_a_bag_of_words_is_learned_one_by_one_as_in_a_sparse_frame(model: BayesC
     many = compose.Pipeline(("words", feature_extraction.BagOfWords()), ("learner", model.clone()))
     many.learn_many(TEXTS[:2], KINDS[:2])
     many.learn_many(TEXTS[2:], KINDS[2:])
-    assert many["learner"]._store.by_name() == one["learner"]._store.by_name()
+    assert many["learner"].store.by_name() == one["learner"].store.by_name()
 
     texts = pd.Series(["free pills", "the notes", "never a known word", ""], index=list("abcd"))
     answers = many.predict_proba_many(texts)
@@ -229,7 +229,7 @@ def test_a_sparse_frame_is_learned_as_the_dense_one() -> None:
         model = MultinomialNB()
         model.learn_many(rows, labels)
         models.append(model)
-    assert models[0]._store.by_name() == models[1]._store.by_name()
+    assert models[0].store.by_name() == models[1].store.by_name()
     dense, spare = (
         model.predict_proba_many(rows) for model, rows in zip(models, (frame, sparse), strict=True)
     )

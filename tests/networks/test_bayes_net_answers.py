@@ -116,7 +116,7 @@ def test_impossible_evidence_is_an_error():
 def test_plans_are_kept_while_only_tables_change():
     model = learned(START)
     model.query("a")
-    engine = model._live.engine()
+    engine = model.live.engine()
     network = engine._network
     model.learn_one(COMPLETE)
     model.query("a")

@@ -129,7 +129,7 @@ def test_numbers_are_counted_as_if_the_cuts_had_been_known():
         found.learn_one(x, y)
         if k == 60:
             found = BayesNetClassifier.from_state(found.state())
-    store: Any = found._store
+    store: Any = found.store
     assert not store.discretizer.due
     bins = store.encoder.bins
     cuts = {name: list(bins.cuts[store.encoder.features[name].slot]) for name in ("size", "heat")}
@@ -165,7 +165,7 @@ def test_answers_between_events_are_those_of_a_model_asked_for_the_first_time(
 
 def posterior_draws(model: BayesNetClassifier, x: dict[str, str], rng: np.random.Generator) -> Any:
     """P(yes | x) under tables drawn from their posterior, by summing all rows."""
-    reading = model._reading
+    reading = model.reading
     reading.engine()
     network: Any = reading._network
     names = network.structure.variables

@@ -84,7 +84,7 @@ def test_a_world_is_drawn_given_the_event_and_the_doubt_about_it_is_in_the_numbe
     assert abs(shares.mean() - answer) < 4.0 * shares.std() / math.sqrt(len(columns))
     assert shares.std() > 3.0 * math.sqrt(answer * (1.0 - answer) / n)
     # The event itself counts in its world, with the value that it lacks by its probabilities.
-    network, engine = model._live.network(), model._live.engine()
+    network, engine = model.live.network(), model.live.engine()
     worlds = [world_given(network, engine, {"seen": "y"}, rng).tables for _ in range(600)]
     assert np.mean([each["hidden"][0] for each in worlds]) == pytest.approx((2.5 + answer) / 5.0, abs=0.03)
     assert np.mean([each["seen"][0, 1] for each in worlds]) == pytest.approx(
@@ -159,12 +159,12 @@ def of_homes(number: int) -> MixedNetwork:
 def test_draws_of_names_and_numbers_have_the_density_of_an_event_as_mean() -> None:
     model, draws = of_homes(40), 300
     x: dict[Any, Any] = {"kind": "flat", "size": 2.5, "price": 8.0, "sold": "no"}
-    worlds = [DrawnFamilies(model._store, 1.0, seed, generator_of) for seed in range(draws)]
+    worlds = [DrawnFamilies(model.store, 1.0, seed, generator_of) for seed in range(draws)]
     drawn = np.exp([MixedInference(each).log_density(x) - model.log_density_one(x) for each in worlds])
     assert abs(drawn.mean() - 1.0) < 4.0 * drawn.std() / math.sqrt(draws)
     assert drawn.std() > 0.2
     # The variance of a mean at some numbers grows with how far out these are.
-    family = model._families.numeric("price", x)
+    family = model.families.numeric("price", x)
     mean, away = family.mean_at([9.0])
     means = [each.numeric("price", x).mean_at([9.0])[0] for each in worlds]
     expected = family.factor[-1][-1] ** 2 / (family.freedom - 1.0) * (1.0 / family.weight + away)

@@ -42,7 +42,7 @@ def test_a_missing_cause_gives_the_line_of_batch_em() -> None:
         slope = ((first * y).mean() - mean * y.mean()) / spread
         intercept = y.mean() - slope * mean
         noise = (y.var() - slope * ((first * y).mean() - mean * y.mean())) * 100 / 101
-    line, alone = (model._families.numeric(v, {}).linear() for v in ("y", "x"))
+    line, alone = (model.families.numeric(v, {}).linear() for v in ("y", "x"))
     assert (line.intercept, *line.slopes) == pytest.approx((intercept, slope), abs=1e-3)
     assert line.variance == pytest.approx(noise, rel=1e-3)
     assert (alone.intercept, alone.variance) == pytest.approx((mean, spread), rel=1e-3)

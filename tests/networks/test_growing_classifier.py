@@ -83,7 +83,7 @@ def test_a_restart_at_any_event_changes_nothing_nor_do_batches_and_idle_moments(
         if number % 23 == 0:
             saved = json.loads(json.dumps({k: v for k, v in parts.state().items() if k != "arrays"}))
             parts = BayesNetClassifier.from_state({**saved, "arrays": parts.state()["arrays"]})
-            in_trial += parts._store.tried is not None
+            in_trial += parts.store.tried is not None
     cold.learn_many([x for x, _ in events], [y for _, y in events])
     expected = whole.state()
     for model in (parts, cold, idle, copy.deepcopy(whole)):

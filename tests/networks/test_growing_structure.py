@@ -86,7 +86,7 @@ def test_a_restart_at_any_event_changes_nothing(world: tuple[Any, list[dict[str,
         if number % 23 == 0:
             saved = json.loads(json.dumps({k: v for k, v in parts.state().items() if k != "arrays"}))
             parts = BayesNet.from_state({**saved, "arrays": parts.state()["arrays"]})
-            in_trial += parts._store.tried is not None
+            in_trial += parts.store.tried is not None
     cold.learn_many(world[1][:500])
     expected = whole.state()
     for model in (parts, cold, copy.deepcopy(whole)):
@@ -218,12 +218,12 @@ def test_a_structure_on_trial_that_cannot_score_an_event_is_refused(monkeypatch:
     for number in range(70):
         model.learn_one({"rain": number % 3 == 0, "lawn": number % 3 == 0})
     growth: Any = model._growth
-    assert growth._store.tried is not None
+    assert growth.store.tried is not None
 
     def gain(row: Any) -> float:
         raise BudgetExceeded("an exact answer would need more")
 
     monkeypatch.setattr(growth, "_gain", gain)
     model.learn_one({"rain": True})
-    assert growth._store.tried is None and model.clock == 71
+    assert growth.store.tried is None and model.clock == 71
     assert model.changes[-1].why == "an exact answer would need more"

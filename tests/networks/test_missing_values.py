@@ -105,13 +105,13 @@ def test_a_step_takes_what_a_sum_over_all_rows_expects(seed, step):
     events = with_gaps(drawn(a_network(seed), 12, rng), 0.4, rng)
     model = learned(events[:-1], missing="stepwise-em", step=step, strength=0.5)
     last = dict(list(events[-1].items())[:3])
-    counts = {name: model._store.family(name).table.copy() for name in PARENTS}
+    counts = {name: model.store.family(name).table.copy() for name in PARENTS}
     expected = by_enumeration(model, last)
     model.learn_one(last)
     t, total = len(events) - 1, float(len(events))
     moved = 1 / total if step is None else (t + 2) ** -step
     for name in PARENTS:
-        family = model._store.family(name)
+        family = model.store.family(name)
         wanted = counts[name] * (1 - moved) * total / (total - 1)
         for row, p in expected.items():
             at = dict(row)
@@ -148,7 +148,7 @@ def test_over_a_window_the_likelihood_never_falls(seed, strength, hidden):
     if hidden:
         events = [{name: value for name, value in x.items() if name != "b"} for x in events]
     model = learned(events, missing="window-em", every=10**6, strength=strength, seed=seed)
-    store = model._store
+    store = model.store
     assert isinstance(store, WindowCounts)
     codes, weights = store.recent()
     network, engine = store.network(), store.engine()
@@ -421,7 +421,7 @@ def test_the_budget_of_the_model_says_what_expectations_may_take():
         with pytest.raises(BudgetExceeded, match=f"the budget is {said}; raise memory_budget"):
             BayesNet(graph, schema=schema, missing="stepwise-em", memory_budget=budget)
     model = BayesNet(graph, schema=schema, missing="stepwise-em", memory_budget=2**40)
-    assert isinstance(model._store, StepwiseCounts) and model._store.engine().memory_budget == 2**40
+    assert isinstance(model.store, StepwiseCounts) and model.store.engine().memory_budget == 2**40
 
 
 @pytest.mark.parametrize(

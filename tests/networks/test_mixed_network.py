@@ -102,14 +102,14 @@ def test_queries_with_missing_names_and_numbers_are_those_of_integrating_on_a_gr
     grid = np.linspace(-15.0, 15.0, 4_001)
 
     def gaussian(v: str, values: dict[Any, Any], at: Any, *parents: Any) -> Any:
-        line = model._families.numeric(v, values).linear()
+        line = model.families.numeric(v, values).linear()
         mean = line.intercept + sum(slope * p for slope, p in zip(line.slopes, parents, strict=True))
         return scipy.stats.norm.pdf(at, mean, math.sqrt(line.variance))
 
     density, by_name = np.zeros(len(grid)), {"u": 0.0, "v": 0.0}
     for a, b in itertools.product("uv", (False, True)):
         names: dict[Any, Any] = {"a": a, "b": b}
-        p = model._families.shares("a", names)[a] * model._families.shares("b", names)[b]
+        p = model.families.shares("a", names)[a] * model.families.shares("b", names)[b]
         part = (
             p
             * gaussian("x", names, grid)
@@ -257,10 +257,10 @@ def test_too_many_missing_names_are_drawn_with_a_standard_error_and_said_to_be()
     share = np.array([1.0, 0.0])  # of u and v: the chance of each follows along the chain
     for name in names:
         above = chain.structure.parents(name)
-        rows = [chain._families.shares(name, dict.fromkeys(above, value)) for value in "uv"]
+        rows = [chain.families.shares(name, dict.fromkeys(above, value)) for value in "uv"]
         share = np.array([sum(share[k] * rows[k][value] for k in range(2)) for value in "uv"])
     forecast, named = chain.query("x", samples=500), chain.query("n16", samples=500)
-    by_name = [chain._families.numeric("x", {"n16": value}).predict([]).mean for value in "uv"]
+    by_name = [chain.families.numeric("x", {"n16": value}).predict([]).mean for value in "uv"]
     assert forecast.method == named.method == "likelihood-weighting" and "131,072" in named.reason
     assert abs(forecast.mean - share @ by_name) < 4.0 * forecast.sampled.errors["mean"] < 0.8
     assert abs(named["u"] - share[0]) < 4.0 * named.sampled.errors["u"] < 0.2
@@ -279,7 +279,7 @@ def test_draws_of_names_and_numbers_agree_with_the_exact_answer_within_their_sta
         z = x + float(rng.normal())
         y = 2.0 * z + 5.0 * a + float(rng.normal())
         model.learn_one({"a": a, "b": b or a, "x": x, "z": z, "s": "pq"[int(z + rng.normal() > 2.0)], "y": y})
-    inference = model._inference
+    inference = model.inference
     evidence: dict[Any, Any] = {"y": 8.0, "s": "q"}
     shares, sampled = inference.sampled_shares("a", evidence, 800, np.random.default_rng(7))
     exact = inference.shares("a", evidence)
@@ -353,7 +353,7 @@ def test_a_new_name_leaves_what_depends_on_it_as_in_a_configuration_without_even
     model = trained()
     event = {"a": "never seen", "b": True, "x": 0.5, "y": 10.0, "z": 3.0}
     alone = model.score_one({"a": "never seen"})
-    assert alone == pytest.approx(-math.log(model._families.novel_share("a")))
+    assert alone == pytest.approx(-math.log(model.families.novel_share("a")))
     explained = model.explain_one(event)
     assert math.fsum(explained.values()) == pytest.approx(model.score_one(event))
     assert explained["b"] == pytest.approx(math.log(2.0))  # of two values, none of which came with it

@@ -65,7 +65,7 @@ def test_a_name_has_the_share_of_its_bin_and_an_event_the_product(model: MixedNe
 
 def brute_force(model: MixedNetwork, evidence: dict[str, Any], of: str, at: Any) -> Any:
     """Return the joint density of evidence and a variable's values, summed on a grid over all that is missing."""
-    families, counts = model._families, model._store
+    families, counts = model.families, model.store
     grid = np.linspace(-7.0, 8.0, 901)
     total: Any = dict.fromkeys(at, 0.0) if of in "ast" else np.zeros(len(grid))
     for a, s, t in itertools.product("uv", ("cold", "warm"), ("high", "low")):
@@ -149,7 +149,7 @@ def test_cuts_are_found_where_they_tell_the_name_and_are_saved_with_the_events_t
     tmp_path: Path,
 ) -> None:
     model, rows = trained(230, schema=None), events(900, seed=5)
-    low, high = model._store.cuts["x", "s"]
+    low, high = model.store.cuts["x", "s"]
     assert (abs(low), abs(high - 2.0)) < (0.4, 0.4)
     stream_bayes.save(model, tmp_path / "cut.zip")
     loaded = stream_bayes.load(tmp_path / "cut.zip")
@@ -159,8 +159,8 @@ def test_cuts_are_found_where_they_tell_the_name_and_are_saved_with_the_events_t
     assert loaded.state()["checksum"] == model.state()["checksum"]
     short = MixedNetwork(GRAPH, window=100)
     short.learn_many(rows)
-    assert not short._store._to_cut
-    assert sum(model._store.counts("s", ("u", k)).get("warm", 0.0) for k in range(9)) == pytest.approx(
+    assert not short.store._to_cut
+    assert sum(model.store.counts("s", ("u", k)).get("warm", 0.0) for k in range(9)) == pytest.approx(
         sum(row["s"] == "warm" and row["a"] == "u" for row in events(230))
         + sum((1.0 + k % 2) * (row["s"] == "warm" and row["a"] == "u") for k, row in enumerate(rows))
     )  # none is lost or counted twice when cuts change

@@ -99,7 +99,7 @@ def test_names_below_ranked_numbers_are_cut_by_rank() -> None:
         there = [row["k"] == "y" for row in rows if low <= row["a"] < high]
         share = np.mean([model.query("k", {"a": row["a"]})["y"] for row in rows if low <= row["a"] < high])
         assert share == pytest.approx(np.mean(there), abs=0.06)
-    assert model.clock == 1_200 and sum(model._store.counts("k").values()) == 1_200.0
+    assert model.clock == 1_200 and sum(model.store.counts("k").values()) == 1_200.0
 
 
 @pytest.mark.parametrize("structure", ["learn", {"a": [], "b": ["a"], "k": ["a"]}])

@@ -118,11 +118,11 @@ def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_h
     learn(4, "early", "few")
     with pytest.warns(CountsForgotten):
         model.structure = structure
-    counted = model._store.tables.families
+    counted = model.store.tables.families
     begun = [int(since) for since in counted.since]
     learn(40, "early", "few", "late")
-    slots = {name: int(feature.slot) for name, feature in model._store.encoder.features.items()}
-    families: Any = model._store.tables.families
+    slots = {name: int(feature.slot) for name, feature in model.store.encoder.features.items()}
+    families: Any = model.store.tables.families
     held = {
         child: float(np.asarray(families.rows_of(f)[1]).sum())
         for f, (child, _) in enumerate(families.families)
@@ -133,7 +133,7 @@ def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_h
     assert held[slots["late"]] == 40.0
     for x, y in reversed(events):
         model.unlearn_one(x, y, at=model.clock - len(events) + events.index((x, y)) + 1)
-    assert not np.asarray(model._store.tables.families.weight).any()
+    assert not np.asarray(model.store.tables.families.weight).any()
 
 
 def test_bad_structures_are_refused():

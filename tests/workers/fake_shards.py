@@ -170,9 +170,9 @@ class FakeShards:
                 one, other = total.predict_distribution_one(x), expected.predict_distribution_one(x)
                 assert one == pytest.approx(other, rel=1e-9), x
         else:
-            mine = total._store.by_name()
-            assert mine.keys() == expected._store.by_name().keys()
-            for name, value in expected._store.by_name().items():
+            mine = total.store.by_name()
+            assert mine.keys() == expected.store.by_name().keys()
+            for name, value in expected.store.by_name().items():
                 assert mine[name] == pytest.approx(value, rel=1e-9), name
         said = [json.loads(record.value or b"") for record in self.broker.records("answers")]
         answers = Counter((each["partition"], each["position"]) for each in said)

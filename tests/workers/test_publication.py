@@ -126,12 +126,12 @@ def test_parts_make_the_state_again_and_unchanged_rows_are_unchanged_parts() -> 
         model.learn_one({"a": f"é{number}", "b": number % 7 == 0}, "yes" if number % 3 else "no")
     before = parts_of(model.state(), 512)
     loaded = AODE.from_state(joined(before))
-    assert loaded._store.by_name() == model._store.by_name()
+    assert loaded.store.by_name() == model.store.by_name()
     model.learn_one({"a": "é3", "b": False}, "yes")
     after = parts_of(model.state(), 512)
     changed = {name for name in after if before.get(name) != after[name]}
     assert len(changed) < len(after) / 3
-    assert AODE.from_state(joined(after))._store.by_name() == model._store.by_name()
+    assert AODE.from_state(joined(after)).store.by_name() == model.store.by_name()
 
 
 @pytest.mark.parametrize("fault", ["missing", "short", "superfluous", "meta"])

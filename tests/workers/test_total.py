@@ -76,7 +76,7 @@ def test_the_sum_of_shards_is_one_pass_over_all_samples(name: str) -> None:
         number: type(empty).from_state(joined(parts_of(shard.state()))) for number, shard in shards.items()
     }
     total = summed(empty, published)
-    assert_equal_counts(total._store.by_name(), whole._store.by_name())
+    assert_equal_counts(total.store.by_name(), whole.store.by_name())
     assert total.classes_ and set(total.classes_) == set(whole.classes_)
 
 
@@ -101,7 +101,7 @@ def test_whole_counts_of_a_sum_are_exact() -> None:
     for place, (x, y) in enumerate(samples):
         whole.learn_one(x, y)
         shards[place % SHARDS].learn_one(x, y)
-    assert summed(AODE(binning=None), shards)._store.by_name() == whole._store.by_name()
+    assert summed(AODE(binning=None), shards).store.by_name() == whole.store.by_name()
 
 
 def test_a_structure_is_derived_from_the_sum() -> None:
@@ -146,7 +146,7 @@ def test_a_sum_past_its_budget_is_refused_by_names_and_changes_nothing() -> None
     ) as found:
         total.replace({1: other})
     assert exit_code(found.value) == 3
-    assert total.model._store.by_name() == one._store.by_name()
+    assert total.model.store.by_name() == one.store.by_name()
     assert set(total.shards) == {0}
 
 
@@ -212,7 +212,7 @@ def test_a_replay_from_tapes_is_the_identical_step(labelled: bool, half_life: st
     for section in mine.values():
         section.pop("arrays", None)
     assert mine == theirs
-    assert replayed.model._store.by_name() == model.model._store.by_name()
+    assert replayed.model.store.by_name() == model.model.store.by_name()
 
 
 def timed(times: list[float | None]) -> list[Event]:
@@ -236,10 +236,10 @@ def test_samples_of_shards_fade_by_their_own_time_and_those_too_far_ahead_are_de
     assert "200 seconds ahead of the newest sample, more than max_skew=100" in letters[1]
     assert not steps[1].dead_letters.letters  # a stream that goes on after a pause is read again
     expected = sum(2.0 ** ((at - 1195.0) / 10.0) for at in (1000.0, 990.0, 1010.0, 1195.0, 1005.0))
-    assert total.model._store.by_name()["rain",] == pytest.approx(expected, rel=1e-9)
+    assert total.model.store.by_name()["rain",] == pytest.approx(expected, rel=1e-9)
     assert_equal_counts(
-        summed(empty, {k: model.model for k, model in enumerate(models)})._store.by_name(),
-        total.model._store.by_name(),
+        summed(empty, {k: model.model for k, model in enumerate(models)}).store.by_name(),
+        total.model.store.by_name(),
     )
 
 
@@ -253,7 +253,7 @@ def test_a_late_label_counts_in_the_time_of_its_sample_and_is_corrected_there() 
             Event({}, "rain", "a", 1150.0, 3, kind=Kind.CORRECTION),
         ]
     )
-    counts = step.model.model._store.by_name()
+    counts = step.model.model.store.by_name()
     assert counts["sun",] == pytest.approx(1.0) and counts["rain",] == pytest.approx(2.0**-10)
 
 
@@ -282,7 +282,7 @@ def test_a_batch_answers_as_the_total_and_learns_into_both() -> None:
     expected, _ = alone.process(xs, ys, [1.0, 2.0, 1.0])
     assert refused is None
     assert answers.named(str) == expected.named(str)
-    assert model.model._store.by_name() == total.model._store.by_name() == alone.model._store.by_name()
+    assert model.model.store.by_name() == total.model.store.by_name() == alone.model.store.by_name()
 
 
 def test_a_shard_of_other_kinds_is_refused() -> None:
@@ -319,7 +319,7 @@ def test_kinds_that_are_declared_are_refused_by_each_shard_alike() -> None:
     model.go_live()
     with pytest.raises((BadValue, TypeError)):
         model.learn({"wind": "calm"}, "rain", 1.0)
-    assert not model.model._store.by_name()
+    assert not model.model.store.by_name()
 
 
 def test_a_shard_that_is_stopped_while_it_replays_commits_nothing() -> None:

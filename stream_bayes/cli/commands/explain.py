@@ -79,7 +79,7 @@ def explain(
 
 def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
     """Write a warning for each part of an event that was never learned. Raise `BadValue` if all of it was not."""
-    known = model._store.encoder.features
+    known = model.store.encoder.features
     present = {name: value for name, value in x.items() if value is not None}
     unseen = [name for name, value in present.items() if not was_learned(model, name, value)]
     for name in unseen:

@@ -127,7 +127,7 @@ def predict(
         if variable is not None:
             raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
         learner = load_learner(model, key_of(key_env))
-        labels = list(learner._store.encoder.labels.values)
+        labels = list(learner.store.encoder.labels.values)
         if not labels:
             raise NotSupported(f"{model}: the model has not learned anything yet")
         costs = decisions.costs()
@@ -174,7 +174,7 @@ def _score(
                 continue
             rows += 1
             try:
-                log_likelihood, novel = network._judge(record.x)
+                log_likelihood, novel = network.log_likelihood_and_novel(record.x)
                 shares = {} if variable is None else network.predict_proba_one(record.x, variable)
             except StreamBayesError as error:
                 raise BadValue(f"{file}, at {record.position}: {error}") from error
@@ -278,7 +278,7 @@ def _source(file: Path, learner: Learner | BayesRegressor, key: str | None, opti
     elif isinstance(learner, BayesRegressor):
         known = learner.feature_names
     else:
-        known = [*learner._store.encoder.features]
+        known = [*learner.store.encoder.features]
     kind = format_of(file)
     if kind == "csv":
         form, names = _layout_of(file, known, options)
@@ -352,7 +352,7 @@ def write_predictions(
     sets: LabelSets | None = None,
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
-    labels = list(learner._store.encoder.labels.values)
+    labels = list(learner.store.encoder.labels.values)
     order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
     names = [_cell(labels[code]) for code in order]
     decided = costs is not None
@@ -410,7 +410,7 @@ def _set_cells(sets: LabelSets, labels: Sequence[Any], table: NDArray[np.float64
 def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     """Return the probabilities of each event, a column a class code."""
     if not isinstance(learner, BayesClassifier):
-        labels = learner._store.encoder.labels.values
+        labels = learner.store.encoder.labels.values
         answers = [learner.predict_proba_one(x) for x in xs]
         rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
         return np.array(rows, np.float64).reshape(len(xs), len(labels))

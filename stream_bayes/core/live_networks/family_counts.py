@@ -221,7 +221,7 @@ class FamilyCounts(CountStore):
     def of_tried(self) -> FamilyCounts:
         """Return these counts as those of the structure that is tried, to be read only."""
         assert self.tried is not None
-        view = copy.copy(self)
+        view: FamilyCounts = copy.copy(self)
         view.structure, view.tried = self.tried, None
         view._places = self._places_in(self.tables.families.families, self.tried)
         return view

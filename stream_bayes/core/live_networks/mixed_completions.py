@@ -40,10 +40,10 @@ def completions(
     >>> model = MixedNetwork({"kind": [], "size": ["kind"]})
     >>> for k in range(40):
     ...     model.learn_one({"kind": "ab"[k % 2], "size": 10.0 * (k % 2) + k % 3})
-    >>> for values, share in completions(model._inference, {"size": 1.0}, np.random.default_rng(0)):
+    >>> for values, share in completions(model.inference, {"size": 1.0}, np.random.default_rng(0)):
     ...     print(values, round(share, 3))
     {'size': 1.0, 'kind': 'a'} 1.0
-    >>> completions(model._inference, {"kind": "a"}, np.random.default_rng(0))  # nothing is below the size
+    >>> completions(model.inference, {"kind": "a"}, np.random.default_rng(0))  # nothing is below the size
     [({'kind': 'a'}, 1.0)]
     """
     structure = inference.counts.structure

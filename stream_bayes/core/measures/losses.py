@@ -309,7 +309,7 @@ class Losses:
                     state[name] == getattr(self, name),
                     f"{name} is {state[name]!r}, not {getattr(self, name)!r}",
                 )
-            loaded = type(self)(**{name: getattr(self, name) for name in SETTINGS})
+            loaded: Losses = type(self)(**{name: getattr(self, name) for name in SETTINGS})
             arrays, fading = state["arrays"], loaded._fading
             load_labels(loaded._codes, state)
             labels = len(loaded._codes.names)

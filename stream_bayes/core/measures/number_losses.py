@@ -335,7 +335,8 @@ class NumberLosses:
         """Load the state of losses of the same level; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             expect(state["level"] == self.level, f"its intervals have the level {state['level']!r}")
-            loaded, arrays = type(self)(self.level), state["arrays"]
+            loaded: NumberLosses = type(self)(self.level)
+            arrays = state["arrays"]
             unanswered = state["unanswered"]
             expect(type(unanswered) is int and 0 <= unanswered < 2**62, f"unanswered is {unanswered!r}")
             loaded._cumulative.load(arrays["cumulative"])

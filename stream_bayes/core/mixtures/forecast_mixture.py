@@ -54,12 +54,15 @@ class Forecast:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Forecast):
             return NotImplemented
-        units = ((each._mean, each._deviation, each._raw, each._right) for each in (self, other))
         parts, others = (
             (m.location, m.spread, m.weights, m.squares) for m in (self._mixture, other._mixture)
         )
-        same_units = next(units) == next(units)
-        return same_units and all(np.array_equal(a, b) for a, b in zip(parts, others, strict=True))
+        return self._units() == other._units() and all(
+            np.array_equal(a, b) for a, b in zip(parts, others, strict=True)
+        )
+
+    def _units(self) -> tuple[float, float, list[float], list[float]]:
+        return self._mean, self._deviation, self._raw, self._right
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
 

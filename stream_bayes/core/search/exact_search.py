@@ -87,7 +87,7 @@ class ExactSearch(ScoreSearch):
     def single_climb(self) -> HillClimbing:
         return HillClimbing.within(self).single_climb()
 
-    def _climb(
+    def search_in_slices(
         self,
         scorer: FamilyScorer,
         start: Structure,
@@ -98,7 +98,7 @@ class ExactSearch(ScoreSearch):
         names = start.variables
         hill = HillClimbing.within(self)
         if not 1 < len(names) <= MOST_VARIABLES:
-            return (yield from hill._climb(scorer, start, limits, watching, rng))
+            return (yield from hill.search_in_slices(scorer, start, limits, watching, rng))
         families = _ParentSets(scorer, limits, self._most_families(scorer), watching)
         yield from families.count()
         begin = columns_of(start, scorer)
@@ -121,7 +121,7 @@ class ExactSearch(ScoreSearch):
             return result
         left = None if self.max_families is None else max(self.max_families - families.counted, 0)
         rest = replace(limits, max_families=left)
-        more = yield from hill._climb(scorer, result.structure, rest, watching, rng)
+        more = yield from hill.search_in_slices(scorer, result.structure, rest, watching, rng)
         return replace(
             more,
             start_score=before,

@@ -108,7 +108,7 @@ class HillClimbing(ScoreSearch):
         allowed = self.allowed(names) if later is None else self.allowed(names) & (~later | required)
         limits = ClimbLimits(allowed, required, self.max_parents, max_families=self.max_families)
         start = Structure.from_edges(self.required, names) if start is None else start
-        slices = self._climb(scorer, start, limits, Watching(_never, _unheard), None)
+        slices = self.search_in_slices(scorer, start, limits, Watching(_never, _unheard), None)
         while True:
             try:
                 next(slices)
@@ -116,7 +116,7 @@ class HillClimbing(ScoreSearch):
                 result: SearchResult = end.value
                 return result
 
-    def _climb(
+    def search_in_slices(
         self,
         scorer: ScoredFamilies,
         start: Structure,

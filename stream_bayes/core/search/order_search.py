@@ -82,7 +82,7 @@ class BOSS(ScoreSearch):
     def single_climb(self) -> HillClimbing:
         return HillClimbing.within(self).single_climb()
 
-    def _climb(
+    def search_in_slices(
         self,
         scorer: FamilyScorer,
         start: Structure,
@@ -92,7 +92,7 @@ class BOSS(ScoreSearch):
     ) -> Generator[None, None, SearchResult]:
         before = scorer.families
         draws = Draws(self.seed if rng is None else int(rng.integers(2**63)))
-        climbed = yield from HillClimbing.within(self)._climb(scorer, start, limits, watching, rng)
+        climbed = yield from HillClimbing.within(self).search_in_slices(scorer, start, limits, watching, rng)
         best = columns_of(climbed.structure, scorer)
         search = _OrderSearch(scorer, limits, watching, before)
         order = search.order_of(best)

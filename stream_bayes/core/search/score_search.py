@@ -41,7 +41,7 @@ class Watching:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSearch(ABC):
-    """A search for a structure with a high score. A subclass writes `_climb`, which looks for it."""
+    """A search for a structure with a high score. A subclass writes `search_in_slices`, which looks for it."""
 
     score: Score = field(default_factory=BIC)
     max_parents: int | None = None
@@ -183,11 +183,11 @@ class ScoreSearch(ABC):
             max_families=self.max_families,
         )
         begin = self._checked_start(start, sample.variables, limits.allowed)
-        result = yield from self._climb(scorer, begin, limits, Watching(should_stop, progress), rng)
+        result = yield from self.search_in_slices(scorer, begin, limits, Watching(should_stop, progress), rng)
         return without_unsure(result, begin, scorer, self.required)
 
     @abstractmethod
-    def _climb(
+    def search_in_slices(
         self,
         scorer: FamilyScorer,
         start: Structure,

@@ -34,9 +34,9 @@ class SharedEncoding:
         self.stores = stores
         self.members = members
         self.full = -1
-        self.readings = Members([one._reading for one in members], [len(store.experts) for store in stores])
+        self.readings = Members([one.reading for one in members], [len(store.experts) for store in stores])
         self.inputs = [store.inputs for store in stores]
-        self.counts = [member._store for member in members]
+        self.counts = [member.store for member in members]
         self.encoders = [store.encoder for store in self.counts]
         self.labels = self.encoders[0].labels  # with the same codes in all stores
         self.tables = [store.tables for store in self.counts]

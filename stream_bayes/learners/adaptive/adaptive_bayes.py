@@ -179,7 +179,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         answer = self._predict_learn(views, y, w)
         if w > 0.0:
             label = self._labels.find(y)
-            self._newest.add(self._store.encoder.row)
+            self._newest.add(self.store.encoder.row)
             if label < self._known:
                 self._fall_asleep_or_wake(self._panel.learn(label, w))
             else:
@@ -221,13 +221,13 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         frame, a list of dicts for a list of dicts, `Probabilities` for `CodedColumns`.
         """
         labels = self._labels.values
-        return probabilities_like(X, self._probabilities(X), dict(enumerate(labels[: self._known])))
+        return probabilities_like(X, self.class_probabilities(X), dict(enumerate(labels[: self._known])))
 
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
-        return labels_like(X, self._probabilities(X), self._labels.values)
+        return labels_like(X, self.class_probabilities(X), self._labels.values)
 
-    def _probabilities(self, X: Native) -> NDArray[np.float64]:
+    def class_probabilities(self, X: Native) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column for each label's code."""
         values = np.zeros((row_count(X), max(len(self._labels), 1)))
         for index, x in enumerate(rows_of(X)):
@@ -403,13 +403,13 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """Let a store that has no room give something up: its families, which it chooses anew, or a quarter of its
         features. Without any, it counts the labels whatever the budget.
         """
-        counts, names = self._members[number]._store, self._names[number]
+        counts, names = self._members[number].store, self._names[number]
         if counts.tables.families is not None:
             counts.tables.families = None
         elif names == []:
             counts.memory_budget = None
         else:
-            ranked = self._ranked(number, by_information(self._store))
+            ranked = self._ranked(number, by_information(self.store))
             if names is not None:
                 ranked = [name for name in ranked if name in names]
             self._begin_anew(number, ranked[: len(ranked) * 3 // 4])
@@ -425,18 +425,18 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def _begin_anew(self, number: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> None:
         """Replace a store by one that uses the first of these names that fit, filled from so many newest events."""
-        before = self._store.encoder.features
+        before = self.store.encoder.features
         members = list(self._members)
         members[number] = self._begun(number, ranked, events)
         self._members = members
         for name in before:
-            if name not in self._store.encoder.features:
+            if name not in self.store.encoder.features:
                 self._drop(name)
 
     def _begun(self, number: int, ranked: Sequence[Any], events: int = MOST_EVENTS) -> BayesClassifier:
         """Return a new learner of a store, with the first of these names that fit in three quarters of its room."""
         store, count = self._stores[number], len(ranked)
-        newest = list(self._newest.samples(self._store.encoder, events, set(ranked))) if self._members else []
+        newest = list(self._newest.samples(self.store.encoder, events, set(ranked))) if self._members else []
         while True:
             names = ranked[:count]
             shown = [name for feature in names for name in store.names_of(feature)]
@@ -448,7 +448,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                     raise
                 count = count * 3 // 4
                 continue
-            learner._store.memory_budget = store.memory if count else None
+            learner.store.memory_budget = store.memory if count else None
             self._names[number] = list(names)
             return learner
 
@@ -463,12 +463,12 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """Give an empty learner the labels, these features and the newest events; raise `BudgetExceeded` if they do
         not fit.
         """
-        counts, inputs = learner._store, self._stores[number].inputs
+        counts, inputs = learner.store, self._stores[number].inputs
         counts.memory_budget = budget
         if not self._members:
             counts.make_room()
             return
-        lead, encoder = self._store.encoder, counts.encoder
+        lead, encoder = self.store.encoder, counts.encoder
         for label in lead.labels.values[len(encoder.labels) :]:
             encoder.name_label(label)
         for name in names:
@@ -498,7 +498,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             if learner.unlearns:
                 counts.add(row)
             else:  # what it learns is more than counts
-                learner._reading.learn(row)
+                learner.reading.learn(row)
             refilled.add(row)
         if number == 0:
             self._newest = refilled
@@ -510,7 +510,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 (name, None) for name, value in views[PAIRED].items() if not is_missing(value)
             )
         if self._names[0] is not None:
-            shown = self._store.encoder.features
+            shown = self.store.encoder.features
             for name, value in views[FEATURES].items():
                 if name not in shown and not is_missing(value):
                     self._drop(name)
@@ -526,9 +526,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         clock = self.clock
         is_power = clock >= FIRST_CHOICE and not clock & (clock - 1)
         if is_power and clock.bit_length() % 2 == FIRST_CHOICE.bit_length() % 2:
-            is_wide = len(self._store.encoder.features) > MOST_PAIRED
+            is_wide = len(self.store.encoder.features) > MOST_PAIRED
             if is_wide or any(names is not None for names in self._names):
-                self._best = by_information(self._store)
+                self._best = by_information(self.store)
                 self._find_better(is_wide)
         elif self._due:
             number = self._due.pop(0)
@@ -542,8 +542,8 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         alarm, since = self._sleep.alarm, self._sleep.clock - self._sleep.alarm
         if alarm and since == SHIFTED:
             binned = [number for number, store in enumerate(self._stores) if store.inputs != FEATURES]
-            newest = [x for x, _, _ in self._newest.samples(self._store.encoder)]
-            counts = self._members[binned[0]]._store
+            newest = [x for x, _, _ in self._newest.samples(self.store.encoder)]
+            counts = self._members[binned[0]].store
             moved = moved_numbers(counts, newest, SHIFTED)
             measured = sum(feature.measured for feature in counts.encoder.features.values())
             if (
@@ -553,7 +553,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 self._moved = [
                     number
                     for number in binned
-                    if not names.isdisjoint(self._members[number]._store.encoder.features)
+                    if not names.isdisjoint(self._members[number].store.encoder.features)
                 ]
         elif self._moved:
             number = self._moved.pop(0)
@@ -596,7 +596,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     def _fall_asleep_or_wake(self, loss: float) -> None:
         """Let stores that have lost for long sleep, and wake them when the answers get worse."""
         for number in self._sleep.add(loss, self._mixture):
-            reading = self._members[number]._reading
+            reading = self._members[number].reading
             if reading.tables.clock >= reading.due:
                 reading.derive()
 
@@ -605,7 +605,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     @property
     def _labels(self) -> Vocabulary:
         """The codes of the labels, which are the same in all stores."""
-        return self._store.encoder.labels
+        return self.store.encoder.labels
 
     @property
     def members(self) -> Sequence[BayesClassifier]:
@@ -613,9 +613,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         return self._members
 
     @property
-    def _store(self) -> CountStore:
+    def store(self) -> CountStore:
         """The store that has all features and labels."""
-        return self._members[0]._store
+        return self._members[0].store
 
     @property
     def left_out_(self) -> tuple[Any, ...]:
@@ -623,9 +623,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         that no expert sees come last, at most 10,000 of them.
         """
         stores = zip(self._members, self._stores, strict=True)
-        used = [m._store.encoder.features for m, store in stores if store.inputs in (FEATURES, PAIRED)]
+        used = [m.store.encoder.features for m, store in stores if store.inputs in (FEATURES, PAIRED)]
         first = [
-            name for name in self._store.encoder.features if not all(name in features for features in used)
+            name for name in self.store.encoder.features if not all(name in features for features in used)
         ]
         return (*first, *self._dropped)
 

@@ -132,10 +132,10 @@ class AdaptiveRegression(BayesRegressor):
             The sample's weight.
         """
         x, memory = self._recalled(x)
-        row = self._store.encode(x, y, w)
+        row = self.store.encode(x, y, w)
         if row.weight > 0.0:
             self._panel.learn(row, float(row.number[0]), memory)
-            self._store.add(row)
+            self.store.add(row)
             follow_units(self._panel, self._encoder)
 
     def hold(self, x: X) -> X:
@@ -263,22 +263,22 @@ class AdaptiveRegression(BayesRegressor):
 
     def content(self) -> LearnerContent:
         """Return a copy of all that the learner holds, at the cost of a copy of its arrays."""
-        store = self._store.content()
+        store = self.store.content()
         with_panel = store._replace(arrays=store.arrays | panel_arrays(self._panel))
         parameters = {name: saved_parameter(value) for name, value in self._get_params().items()}
-        return LearnerContent(type(self).__name__, parameters, with_panel, self._derived())
+        return LearnerContent(type(self).__name__, parameters, with_panel, self.derived_state())
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         return panel_values(self._panel)
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         with refusing_bad_state():
             ours = {name: array for name, array in store["arrays"].items() if name.startswith(PREFIX)}
             rest = {name: array for name, array in store["arrays"].items() if name not in ours}
-            self._store.load({**store, "arrays": rest})
+            self.store.load({**store, "arrays": rest})
             self._panel = RegressionPanel(int(self.lags), int(self.seed))
             load_panel(self._panel, derived, ours, len(self._encoder.numeric))
-            expect(self._store.tables.clock <= self.clock, "its sums hold more events than its experts")
+            expect(self.store.tables.clock <= self.clock, "its sums hold more events than its experts")
 
 
 def _life(half_life: float) -> str:

@@ -90,10 +90,10 @@ def confine(learner: BayesClassifier, names: Iterable[Any] | None) -> None:
     """Let a learner use these names only, take bags of words, as naive Bayes does, which leads, and not warn of
     numbers that move, which are followed.
     """
-    encoder = learner._store.encoder
+    encoder = learner.store.encoder
     assert isinstance(encoder, RowEncoder)
     encoder.refuses_bags = False
-    learner._store.tables.on_moved = None
+    learner.store.tables.on_moved = None
     encoder.wanted = None if names is None else set(names)
 
 

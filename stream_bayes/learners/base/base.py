@@ -80,8 +80,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     )
     tables_to_draw: ClassVar[type[CountedTables] | None] = None  # how the tables of its reading are drawn
 
-    _store: CountStore
-    _reading: Reading
+    store: CountStore
+    reading: Reading
 
     def __init__(
         self,
@@ -112,11 +112,11 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
                 check_count(name, getattr(self, name))
         classes = declared_classes(self.schema, self.class_prior)
         has_prior = isinstance(self.class_prior, Mapping)
-        self._store = self._make_store(Vocabulary(classes or (), None, classes is not None))
-        self._reading = self._make_reading(self._store, "given" if has_prior else self.class_prior)
+        self.store = self._make_store(Vocabulary(classes or (), None, classes is not None))
+        self.reading = self._make_reading(self.store, "given" if has_prior else self.class_prior)
         if has_prior:
             prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
-            self._reading.set_prior([prior[label] for label in self._store.encoder.labels.values])
+            self.reading.set_prior([prior[label] for label in self.store.encoder.labels.values])
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
             With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
             are learned then changes nothing.
         """
-        self._reading.learn(self._store.encode(x, y, w, at))
+        self.reading.learn(self.store.encode(x, y, w, at))
 
     def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
@@ -158,9 +158,9 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
             With fading: the value of `clock` right after the sample was learned. Default: now. With `half_life` in
             stream time: the sample's time, in seconds since 1970.
         """
-        if self._store.tables.timed and at is not None:
-            at = self._store.moment(at)
-        self._store.unlearn(x, y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
+        if self.store.tables.timed and at is not None:
+            at = self.store.moment(at)
+        self.store.unlearn(x, y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
 
     def advance_to(self, at: float) -> None:
         """Advance the stream time of a learner with `half_life` in stream time; what it holds fades accordingly.
@@ -170,15 +170,15 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         at
             A time in seconds since 1970. An earlier time than the present one changes nothing.
         """
-        self._store.tables.advance_to(self._store.moment(at))
+        self.store.tables.advance_to(self.store.moment(at))
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that another shard learns, so that all shards of a stream fade alike."""
-        self._store.advance(events)
+        self.store.advance(events)
 
     def rederive(self) -> None:
         """Derive the structure or weights from the present counts, in learners that have any."""
-        self._reading.rederive()
+        self.reading.rederive()
 
     @property
     def traits(self) -> Traits:
@@ -194,7 +194,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     @property
     def clock(self) -> int:
         """The number of events that were learned, or passed by `advance`."""
-        return int(self._store.tables.clock)
+        return int(self.store.tables.clock)
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None, at: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
@@ -211,8 +211,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         at
             With `half_life` in stream time: the time of each row, in seconds since 1970.
         """
-        for batch in encode_blocks(self._store, X, y, w, at):
-            self._reading.learn_batch(batch)
+        for batch in encode_blocks(self.store, X, y, w, at):
+            self.reading.learn_batch(batch)
 
     def add_prior(self, other: Self | PriorTables, weight: float) -> Self:
         """Add the counts of another learner of the same class, or of tables, scaled to a weight of `weight` samples.
@@ -256,16 +256,16 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
             )
         if isinstance(other, PriorTables):
             other = self._taught(other, weight)
-            weight = math.fsum(other._store.tables.class_weight)
+            weight = math.fsum(other.store.tables.class_weight)
         self._check_alike(other, FREE_IN_PRIORS)
-        self._store.add_prior(other._twin()._store if other is self else other._store, weight)
-        self._merged()
+        self.store.add_prior(other.twin().store if other is self else other.store, weight)
+        self.after_merge()
         return self
 
     def _taught(self, expected: PriorTables, weight: float) -> Self:
         """Return a learner like this one that has learned tables alone, and forgets nothing."""
         model = type(self)(**{**self._get_params(), "half_life": None})
-        expected.fill(model._store, self._target, weight)
+        expected.fill(model.store, self.target_name, weight)
         return model
 
     # -- predicting ---------------------------------------------------------------------------------------------------
@@ -276,12 +276,12 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         Mixtures and classifiers that learn P(y | x) return the logarithm of their answer instead, `ComplementNB` its
         score.
         """
-        joint: dict[Any, float] = self._reading.log_joint(self._store.encoder.lookup(x))
+        joint: dict[Any, float] = self.reading.log_joint(self.store.encoder.lookup(x))
         return joint
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        answer: dict[Any, float] = self._reading.probabilities(self._store.encoder.lookup(x))
+        answer: dict[Any, float] = self.reading.probabilities(self.store.encoder.lookup(x))
         return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
@@ -290,8 +290,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
-        row = self._store.encode(x, y, w, at)
-        answer: dict[Any, float] = self._reading.predict_learn(row)
+        row = self.store.encode(x, y, w, at)
+        answer: dict[Any, float] = self.reading.predict_learn(row)
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
@@ -310,25 +310,25 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
-        return labels_like(X, self._probabilities(X), self._store.encoder.labels.values)
+        return labels_like(X, self.class_probabilities(X), self.store.encoder.labels.values)
 
     def _answers(self, xs: Native, ys: Native, ws: Native, ats: Native, *, learn: bool) -> Any:
-        values = self._probabilities(xs, ys, ws, ats, learn=learn)
-        labels = self._store.encoder.labels.values
+        values = self.class_probabilities(xs, ys, ws, ats, learn=learn)
+        labels = self.store.encoder.labels.values
         # A class of an earlier row may have lost its samples since: a window forgets.
         named = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
         return probabilities_like(xs, values, {code: labels[code] for code in named})
 
-    def _probabilities(
+    def class_probabilities(
         self, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None, *, learn: bool = False
     ) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column per label's code; with `learn`, learn each after it."""
-        batch = encode_batch(self._store, xs, ys, ws, ats, learning=learn)
-        values = np.zeros((row_count(xs), max(self._store.tables.labels, 1)))
+        batch = encode_batch(self.store, xs, ys, ws, ats, learning=learn)
+        values = np.zeros((row_count(xs), max(self.store.tables.labels, 1)))
         if learn:
-            self._reading.predict_learn_batch(batch, values)
+            self.reading.predict_learn_batch(batch, values)
         else:
-            self._reading.predict_batch(batch, values)
+            self.reading.predict_batch(batch, values)
         return values
 
     @property
@@ -341,34 +341,34 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     def classes_(self) -> tuple[Any, ...]:
         """The classes that hold samples or were declared, in the order in which they first came."""
         return tuple(
-            label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+            label for code, label in enumerate(self.store.encoder.labels.values) if self._is_live(code)
         )
 
     def _is_live(self, code: int) -> bool:
-        tables = self._store.tables
-        return bool(tables.class_samples[code] > 0 or code < self._store.encoder.labels.declared)
+        tables = self.store.tables
+        return bool(tables.class_samples[code] > 0 or code < self.store.encoder.labels.declared)
 
     @property
     def class_prior_(self) -> dict[Any, float]:
         """P(y) of each class."""
-        return {label: math.exp(score) for label, score in self._log_prior().items()}
+        return {label: math.exp(score) for label, score in self.log_prior().items()}
 
-    def _log_prior(self) -> dict[Any, float]:
-        scores = np.zeros(max(self._store.tables.labels, 1))
-        self._reading.write_prior(scores)
-        labels = self._store.encoder.labels.values
-        learned = bool(np.any(self._store.tables.class_samples))
+    def log_prior(self) -> dict[Any, float]:
+        scores = np.zeros(max(self.store.tables.labels, 1))
+        self.reading.write_prior(scores)
+        labels = self.store.encoder.labels.values
+        learned = bool(np.any(self.store.tables.class_samples))
         return {labels[c]: float(scores[c]) for c in range(len(labels)) if learned and self._is_live(c)}
 
     @property
-    def _target(self) -> str:
+    def target_name(self) -> str:
         """The name of the class."""
         return "class" if self.schema is None else self.schema.target
 
     # -- notebooks ----------------------------------------------------------------------------------------------------
 
     def _repr_html_(self) -> str:
-        kinds = self._store.encoder
+        kinds = self.store.encoder
         facts = [
             ("samples", self.clock),
             ("classes", len(self.classes_)),
@@ -378,7 +378,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         ]
         parts = [
             plain_table(repr(self), ("", ""), facts),
-            bars_table(f"P({self._target})", self.class_prior_),
+            bars_table(f"P({self.target_name})", self.class_prior_),
         ]
         if edges := edges_of(self):
             names = list(dict.fromkeys(name for edge in edges for name in edge))
@@ -431,14 +431,14 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         0.0555...
         """
         label, rest = self._split_given(given)
-        if feature != self._target:
+        if feature != self.target_name:
             return self._table_posterior(feature, label, rest)
         if label is not ... or rest:
-            raise BadValue(f"P({self._target}) is given nothing: leave given={shown(given)} out")
+            raise BadValue(f"P({self.target_name}) is given nothing: leave given={shown(given)} out")
         parameters = self._prior_parameters()
         if parameters is None:
             raise NotSupported(
-                f"class_prior={shown(self.class_prior)} makes P({self._target}) certain: it has no posterior"
+                f"class_prior={shown(self.class_prior)} makes P({self.target_name}) certain: it has no posterior"
             )
         return SharePosterior(parameters)
 
@@ -477,13 +477,13 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         >>> draw.conditional("sky", {"class": "rain"}), draw.predict_one({"sky": "blue"})
         ({'grey': 0.775..., 'blue': 0.224...}, 'dry')
         """
-        return self._draw(checked_rng(rng))
+        return self.draw_tables(checked_rng(rng))
 
-    def _draw(self, rng: np.random.Generator) -> DrawnClassifier:
+    def draw_tables(self, rng: np.random.Generator) -> DrawnClassifier:
         """Return a classifier with drawn tables."""
-        posterior = self._counted_tables()
+        posterior = self.counted_tables()
         drawn = DrawnTables(posterior, rng, generator_of)
-        return DrawnFactors(self._store.encoder, posterior, drawn, self._target)
+        return DrawnFactors(self.store.encoder, posterior, drawn, self.target_name)
 
     def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[Any]:
         """Return the labels of `n` events with the features x, in one world that the counts and x allow.
@@ -513,19 +513,19 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         (11, 5)
         """
         check_count("n", n)
-        shares = self._shares_in_a_world(x, checked_rng(rng))
+        shares = self.shares_in_a_drawn_world(x, checked_rng(rng))
         labels = list(shares)
         return [labels[index] for index in rng.choice(len(labels), size=n, p=list(shares.values()))]
 
-    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
         """Return P(y | x) by tables drawn given the counts and x."""
         return shares_in_a_world(self, x, rng)
 
-    def _counted_tables(self) -> CountedTables:
+    def counted_tables(self) -> CountedTables:
         """Return the posterior of the tables behind the answers; raise `NotSupported` if they are no mean over it."""
         if self.tables_to_draw is None:
             raise self._no_draws()
-        return self.tables_to_draw(self._reading)
+        return self.tables_to_draw(self.reading)
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.
@@ -547,13 +547,13 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         """Return the class among the given values, `...` without one, and the others."""
         if conditions is not None and not isinstance(conditions, Mapping):
             raise BadValue(
-                f"given must be a dict of what is known, {{{self._target!r}: label}}, "
+                f"given must be a dict of what is known, {{{self.target_name!r}: label}}, "
                 f"not {type(conditions).__name__}: {shown(conditions)}"
             )
         rest = dict(conditions or {})
-        if self._target not in rest:
+        if self.target_name not in rest:
             return ..., rest
-        label = canonical_label(rest.pop(self._target))
+        label = canonical_label(rest.pop(self.target_name))
         if label not in self.classes_:
             raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
         return label, rest
@@ -568,7 +568,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     def _no_table(self, rest: Mapping[Any, Any]) -> NotSupported:
         """Return the error of a table given other features."""
         return NotSupported(
-            f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
+            f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self.target_name!r}"
         )
 
     def _by_class(self, label: Any, table: Callable[[Any], T]) -> T | dict[Any, T]:
@@ -590,7 +590,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
     def _evidence(self, x: X) -> dict[Any, float]:
         """Return log P(y, x) of each class; impossible classes keep minus infinity even if all are impossible."""
-        scores: dict[Any, float] = self._reading.evidence(self._store.encoder.lookup(x))
+        scores: dict[Any, float] = self.reading.evidence(self.store.encoder.lookup(x))
         return scores
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
@@ -618,9 +618,9 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         >>> round(low, 4), round(high, 4)
         (0.6567, 0.8244)
         """
-        row = self._store.encoder.lookup(x)
+        row = self.store.encoder.lookup(x)
         intervals: dict[Any, tuple[float, float]]
-        intervals, has_evidence = self._reading.interval_by_label(row, *ends_of(level))
+        intervals, has_evidence = self.reading.interval_by_label(row, *ends_of(level))
         if not has_evidence:
             intervals |= self._prior_intervals(intervals, level)
         return intervals
@@ -639,11 +639,11 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         True
         """
         tail, deviations = ends_of(level)
-        batch = encode_batch(self._store, X, None, None, None, learning=False)
-        ends = np.zeros((2, row_count(X), max(self._store.tables.labels, 1)))
-        without = self._reading.write_intervals(batch, ends[0], ends[1], tail, deviations)
+        batch = encode_batch(self.store, X, None, None, None, learning=False)
+        ends = np.zeros((2, row_count(X), max(self.store.tables.labels, 1)))
+        without = self.reading.write_intervals(batch, ends[0], ends[1], tail, deviations)
         live = {
-            code: label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+            code: label for code, label in enumerate(self.store.encoder.labels.values) if self._is_live(code)
         }
         if without:
             certain = {label: (float(ends[0, without[0], code]), 0.0) for code, label in live.items()}
@@ -664,38 +664,36 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
             for label, weight in prior.items()
         }
 
-    def _answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
+    def answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
         """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""
-        answer: dict[Any, tuple[float, float]] = self._reading.answer_with_spread(
-            self._store.encoder.lookup(x)
-        )
+        answer: dict[Any, tuple[float, float]] = self.reading.answer_with_spread(self.store.encoder.lookup(x))
         return answer
 
     def _prior_parameters(self) -> dict[Any, float] | None:
         """Return the Dirichlet parameters of P(y) in fresh samples; None if P(y) was given and not learned."""
         if self.class_prior != "counted":
             return None
-        tables, reading = self._store.tables, self._reading
-        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
+        tables, reading = self.store.tables, self.reading
+        codes = {label: self.store.encoder.labels.find(label) for label in self.classes_}
         add = pseudocount(reading.prior_strength, len(codes), reading.spread)
         return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
 
     # -- derived parts ------------------------------------------------------------------------------------------------
 
-    def _derived(self) -> dict[str, Any]:
-        derived: dict[str, Any] = self._reading.derived_state()
+    def derived_state(self) -> dict[str, Any]:
+        derived: dict[str, Any] = self.reading.derived_state()
         return derived
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        self._reading.load_derived(derived)
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
+        self.reading.load_derived(derived)
 
-    def _merged(self) -> None:
-        self._reading.after_merge()
+    def after_merge(self) -> None:
+        self.reading.after_merge()
 
 
 def is_within_window(learner: BayesClassifier) -> bool:
     """Return True for a learner that a `SlidingWindow` was made around: the window holds its counts and events."""
-    return learner._store.slides and not isinstance(learner._reading, SlidingReading)
+    return learner.store.slides and not isinstance(learner.reading, SlidingReading)
 
 
 def check_learner(learner: object) -> None:

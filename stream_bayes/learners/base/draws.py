@@ -203,8 +203,8 @@ def checked_rng(rng: object) -> np.random.Generator:
 
 def shares_in_a_world(learner: Any, x: X, rng: np.random.Generator) -> dict[Any, float]:
     """Return P(y | x) in one world that the counts and x allow: by tables drawn given both."""
-    posterior = learner._counted_tables()
-    encoder = learner._store.encoder
+    posterior = learner.counted_tables()
+    encoder = learner.store.encoder
     labels = [encoder.labels.values[code] for code in posterior.live]
     if not labels:
         raise NotSupported(

@@ -34,7 +34,7 @@ def edges_of(model: Any) -> list[list[str]]:
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
     above_all = getattr(model, "parent_", None)
     if above_all is not None:
-        features = [feature.name for feature in model._store.encoder.nominal]
+        features = [feature.name for feature in model.store.encoder.nominal]
         parents = {name: above_all for name in features if name != above_all}
     return listed_edges(parents)
 
@@ -54,7 +54,7 @@ def dependences_of(learner: Any) -> list[list[str]]:
     >>> dependences_of(model)
     [['moon', 'sky'], ['sky', 'wind']]
     """
-    named = NamedFeatures(learner._store.tables, learner._store.encoder)
+    named = NamedFeatures(learner.store.tables, learner.store.encoder)
     parents = spanning_tree(named.information.between_all())
     names = [edge_name(name) for name in named.names]
     return [[names[parent], names[child]] for child, parent in enumerate(parents) if parent >= 0]

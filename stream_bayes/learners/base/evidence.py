@@ -20,7 +20,7 @@ def evidence_of_names(model: Any) -> float:
     fault = _fault(model)
     if fault is not None:
         raise NotSupported(f"{type(model).__name__} has no exact evidence here: {fault}")
-    store, reading = model._store, model._reading
+    store, reading = model.store, model.reading
     tables, layout = store.tables, store.tables.values.layout
     classes = len(store.encoder.labels)
     counts = np.asarray(tables.class_weight)[:classes]
@@ -29,7 +29,7 @@ def evidence_of_names(model: Any) -> float:
         evidence = log_evidence_of(add, add + counts)
     else:
         evidence = math.fsum(
-            count * p for count, p in zip(counts, model._log_prior().values(), strict=True) if count
+            count * p for count, p in zip(counts, model.log_prior().values(), strict=True) if count
         )
     weight = np.asarray(tables.values.weight).reshape(-1, layout.classes)
     for feature in store.encoder.nominal:
@@ -42,7 +42,7 @@ def evidence_of_names(model: Any) -> float:
 
 def _fault(model: Any) -> str | None:
     """Return why the evidence of a model is not exact; None if it is."""
-    store = model._store
+    store = model.store
     encoder, tables = store.encoder, store.tables
     if getattr(model, "unlabelled", "refuse") != "refuse":
         return f"unlabelled={model.unlabelled!r} counts events in shares"

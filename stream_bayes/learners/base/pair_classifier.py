@@ -36,7 +36,7 @@ class PairClassifier(BayesClassifier):
     additive: ClassVar[bool] = False
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
     order: ClassVar[int] = 2
-    _reading: Any  # a reading of pairs; each subclass has its own
+    reading: Any  # a reading of pairs; each subclass has its own
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class PairClassifier(BayesClassifier):
         learns = has_bins and has_open_cuts(self.schema)
         traits = super().traits
         return traits._replace(
-            is_mergeable=traits.is_mergeable and not self._store.cuts_move,
+            is_mergeable=traits.is_mergeable and not self.store.cuts_move,
             accepts_numbers=has_bins,
             learns_cut_points=learns,
         )
@@ -108,7 +108,7 @@ class PairClassifier(BayesClassifier):
 
         Given to the schema of another learner, as `Numeric(cuts=...)`, they make the two learners fit to be merged.
         """
-        return cuts_of(self._store.encoder)
+        return cuts_of(self.store.encoder)
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class), or P(feature | class, another feature's value).
@@ -153,4 +153,4 @@ class PairClassifier(BayesClassifier):
 
     @property
     def _tables(self) -> FeatureTables:
-        return FeatureTables(self._store, self._reading)
+        return FeatureTables(self.store, self.reading)

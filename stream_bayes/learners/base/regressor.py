@@ -49,7 +49,7 @@ class BayesRegressor(CountLearner, base.Regressor):
     counts_pairs: ClassVar[bool] = True
     """True if the store has the sums of products of all pairs of columns."""
 
-    _store: CountStore
+    store: CountStore
     _encoder: TargetEncoder
 
     def __init__(
@@ -68,7 +68,7 @@ class BayesRegressor(CountLearner, base.Regressor):
             if value is not None:
                 check_count(name, value)
         self._encoder = self._make_encoder()
-        self._store = self._make_store()
+        self.store = self._make_store()
 
     def _make_encoder(self) -> TargetEncoder:
         """Return an empty encoder."""
@@ -101,7 +101,7 @@ class BayesRegressor(CountLearner, base.Regressor):
         """Return the samples of many rows, none of which will be refused."""
         rows: list[Any] = [*rows_of(X)]
         targets: Any = labels_of(y)
-        check_batch(self._store, [self._columns_of(x) for x in rows], targets, w, at)
+        check_batch(self.store, [self._columns_of(x) for x in rows], targets, w, at)
         return list(zip(rows, targets, row_weights(w, len(rows)).tolist(), strict=True))
 
     @abstractmethod
@@ -127,7 +127,7 @@ class BayesRegressor(CountLearner, base.Regressor):
     @property
     def clock(self) -> int:
         """The number of events that were learned, or passed by `advance`."""
-        return int(self._store.tables.clock)
+        return int(self.store.tables.clock)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class BayesRegressor(CountLearner, base.Regressor):
 class SummedRegressor(BayesRegressor):
     """A regressor that is a store of sums and a reading of it: it unlearns, merges and fades as sums do."""
 
-    _reading: RegressionReading
+    reading: RegressionReading
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class SummedRegressor(BayesRegressor):
         memory_budget: int | None = None,
     ) -> None:
         super().__init__(half_life, schema, max_values, memory_budget)
-        self._reading = self._make_reading(self._store)
+        self.reading = self._make_reading(self.store)
 
     @abstractmethod
     def _make_reading(self, store: CountStore) -> RegressionReading:
@@ -222,11 +222,11 @@ class SummedRegressor(BayesRegressor):
             With `half_life` in stream time: the sample's own time, in seconds since 1970. The order in which samples
             are learned then changes nothing.
         """
-        self._learn(self._store.encode(self._columns_of(x), y, w, at), x, y, at)
+        self._learn(self.store.encode(self._columns_of(x), y, w, at), x, y, at)
 
     def _learn(self, row: Row, x: X, y: float, at: float | None) -> None:
         """Learn a sample that was encoded."""
-        self._reading.learn(row)
+        self.reading.learn(row)
 
     def unlearn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> None:
         """Unlearn a sample, with the weight it was learned with.
@@ -242,10 +242,10 @@ class SummedRegressor(BayesRegressor):
         self._unlearn(x, y, w, at)
 
     def _unlearn(self, x: X, y: float, w: float, at: float | None) -> None:
-        if self._store.tables.timed and at is not None:
-            at = self._store.moment(at)
-        self._store.unlearn(self._columns_of(x), y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
-        self._reading.changed()
+        if self.store.tables.timed and at is not None:
+            at = self.store.moment(at)
+        self.store.unlearn(self._columns_of(x), y, w, at)  # type: ignore[arg-type]  # the store refuses a clock that is not whole
+        self.reading.changed()
 
     def learn_many(self, X: Native, y: Native, w: Native = None, at: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
@@ -265,7 +265,7 @@ class SummedRegressor(BayesRegressor):
 
     def _learn_rows(self, X: Native, y: Native, w: Native, at: Native) -> None:
         rows = [self._columns_of(x) for x in rows_of(X)]
-        self._reading.learn_batch(encode_batch(self._store, rows, labels_of(y), w, at, learning=True))
+        self.reading.learn_batch(encode_batch(self.store, rows, labels_of(y), w, at, learning=True))
 
     def advance_to(self, at: float) -> None:
         """Advance the stream time of a learner with `half_life` in stream time; what it holds fades accordingly.
@@ -275,16 +275,16 @@ class SummedRegressor(BayesRegressor):
         at
             A time in seconds since 1970. An earlier time than the present one changes nothing.
         """
-        self._store.tables.advance_to(self._store.moment(at))
-        self._reading.changed()
+        self.store.tables.advance_to(self.store.moment(at))
+        self.reading.changed()
 
     def advance(self, events: int) -> None:
         """Advance the clock by events that another shard learns, so that all shards of a stream fade alike."""
-        self._store.advance(events)
-        self._reading.changed()
+        self.store.advance(events)
+        self.reading.changed()
 
-    def _merged(self) -> None:
-        self._reading.changed()
+    def after_merge(self) -> None:
+        self.reading.changed()
 
     @property
     def traits(self) -> Traits:
@@ -295,14 +295,14 @@ class SummedRegressor(BayesRegressor):
 
     def predict_distribution_one(self, x: X) -> StudentT:
         """Return the distribution of an event's target, with its quantiles, density and score."""
-        reading = self._reading
+        reading = self.reading
         reading.predict(self._encoder.lookup(self._columns_of(x)))
         return StudentT(float(reading.location), float(reading.scale), float(reading.degrees))
 
     def predict_one(self, x: X, **kwargs: Any) -> float:
         """Return the mean of an event's target; 0.0 before any learning, as River's regressors do."""
-        self._reading.predict(self._encoder.lookup(self._columns_of(x)))
-        return float(self._reading.location)
+        self.reading.predict(self._encoder.lookup(self._columns_of(x)))
+        return float(self.reading.location)
 
     def predict_learn_one(self, x: X, y: float, w: float = 1.0, at: float | None = None) -> float:
         """Return the mean of a sample's target, then learn it: test-then-train."""

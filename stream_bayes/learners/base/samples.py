@@ -40,10 +40,10 @@ def process_samples(
     >>> answers.by_name(["rain"]), type(refused).__name__
     ([{}, {'rain': 1.0}], 'BadLabel')
     """
-    store = learner._store
+    store = learner.store
     answers = AnswerTable.empty(len(xs), store.tables.labels)
     try:
-        learner._reading.test_then_train(store.sample_rows(xs, ys, ws, moments), answers)
+        learner.reading.test_then_train(store.sample_rows(xs, ys, ws, moments), answers)
     except StreamBayesError as error:
         return answers, error
     return answers, None
@@ -87,7 +87,7 @@ def samples_of(
     >>> list(samples_of(NaiveBayes(), [{"sky": "grey"}, {"sky": "blue"}], ["rain", "sun"], None))
     [({'sky': 'grey'}, 'rain', 1.0), ({'sky': 'blue'}, 'sun', 1.0)]
     """
-    check_batch(learner._store, xs, ys, ws)
+    check_batch(learner.store, xs, ys, ws)
     rows = rows_of(xs)
     labels = xs.label_values() if ys is None and isinstance(xs, CodedColumns) else labels_of(ys)
     return zip(rows, labels, row_weights(ws, len(labels)).tolist(), strict=True)

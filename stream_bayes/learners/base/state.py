@@ -225,8 +225,8 @@ def _parameter(value: Any) -> Any:
 class CountLearner(ReadOnlyArguments, base.Base):
     """A learner that is its arguments, a store of counts, and the parts derived from them.
 
-    `BayesClassifier`, `BayesNet` and `MarkovChain` are such learners. A subclass with derived parts writes `_derived`
-    and `_load_derived`, and `_merged` to adapt them after a merge.
+    `BayesClassifier`, `BayesNet` and `MarkovChain` are such learners. A subclass with derived parts writes
+    `derived_state` and `load_derived`, and `after_merge` to adapt them after a merge.
     """
 
     unlearns: ClassVar[bool] = True
@@ -235,12 +235,12 @@ class CountLearner(ReadOnlyArguments, base.Base):
     slides_by_itself: ClassVar[bool] = False
     """True if its arguments `window` and `slides` make it a sliding window."""
 
-    _store: StoredCounts
+    store: StoredCounts
 
     @property
     def _saved_store(self) -> StoredCounts:
         """The store that is saved: that of all learners whose predictions read no other."""
-        return self._store
+        return self.store
 
     def _get_params(self) -> dict[str, Any]:
         # River inspects the signature at every call, which takes longer than the rest of a clone.
@@ -249,16 +249,16 @@ class CountLearner(ReadOnlyArguments, base.Base):
             return super()._get_params()
         return {name: _parameter(getattr(self, name)) for name in names}
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         """Return the derived parts that are saved with the counts, as JSON values."""
         return {}
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         """Take over the derived parts of a saved learner."""
         if derived:
             raise BadState("the state does not fit: it holds more than counts")
 
-    def _merged(self) -> None:
+    def after_merge(self) -> None:
         """Adapt the derived parts after a merge."""
 
     def merge(self, other: Self) -> Self:
@@ -267,8 +267,8 @@ class CountLearner(ReadOnlyArguments, base.Base):
         Raises `CannotMerge` if the two differ.
         """
         self._check_alike(other)
-        self._store.merge(other._twin()._store if other is self else other._store)
-        self._merged()
+        self.store.merge(other.twin().store if other is self else other.store)
+        self.after_merge()
         return self
 
     def _check_alike(self, other: Self, free: Container[str] = ("memory_budget",)) -> None:
@@ -289,13 +289,14 @@ class CountLearner(ReadOnlyArguments, base.Base):
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, CountLearner):
             return NotImplemented
-        return self._twin().merge(other)
+        return self.twin().merge(other)
 
     def __radd__(self, other: object) -> Self:
         # `sum` starts from 0, which acts as a learner without counts.
-        return self._twin() if type(other) is int and other == 0 else NotImplemented
+        return self.twin() if type(other) is int and other == 0 else NotImplemented
 
-    def _twin(self) -> Self:
+    def twin(self) -> Self:
+        """Return an independent copy that has learned the same."""
         return type(self).from_state(self.state())
 
     @property
@@ -306,7 +307,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
     @property
     def memory_bytes(self) -> int:
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
-        return self._store.memory_bytes
+        return self.store.memory_bytes
 
     def content(self) -> LearnerContent:
         """Return a copy of all that the learner holds, at the cost of a copy of the tables.
@@ -317,7 +318,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
             type(self).__name__,
             {name: saved_parameter(value) for name, value in self._get_params().items()},
             self._saved_store.content(),
-            self._derived(),
+            self.derived_state(),
         )
 
     def state(self) -> dict[str, Any]:
@@ -332,14 +333,14 @@ class CountLearner(ReadOnlyArguments, base.Base):
             learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
         except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
             raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
-        learner._load({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
+        learner.load_parts({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
         return learner
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         """Continue from a saved store and derived parts."""
-        self._store.load(store)
+        self.store.load(store)
         with refusing_bad_state():
-            self._load_derived(derived)
+            self.load_derived(derived)
 
     def __getstate__(self) -> dict[str, Any]:
         # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
@@ -356,4 +357,4 @@ class CountLearner(ReadOnlyArguments, base.Base):
         params = json.loads(pickled["parameters"])
         self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as a new one
         store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
-        self._load(store, json.loads(pickled["reading"]))
+        self.load_parts(store, json.loads(pickled["reading"]))

@@ -138,7 +138,7 @@ class LearnsUnlabelled(BayesClassifier):
             )
         super()._begin()
         if self.unlabelled == "em":
-            self._unlabelled = UnlabelledEvents(self._store, self._reading)
+            self._unlabelled = UnlabelledEvents(self.store, self.reading)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class LearnsUnlabelled(BayesClassifier):
             are learned then changes nothing.
         """
         if self._unlabelled is None:
-            self._reading.learn(self._store.encode(x, y, w, at))
+            self.reading.learn(self.store.encode(x, y, w, at))
         else:
             self._learn_either(self._unlabelled, x, y, w)
 
@@ -221,11 +221,11 @@ class LearnsUnlabelled(BayesClassifier):
                 unlabelled.events.append((_payload(x), weight))
                 unlabelled.passed += 1
         else:
-            is_estimated = self._store is not store
-            row = self._store.encode(x, y, w, None) if is_estimated else None
+            is_estimated = self.store is not store
+            row = self.store.encode(x, y, w, None) if is_estimated else None
             unlabelled.reading.learn(store.encode(x, y, w, None))
             if is_estimated:
-                self._reading.learn(row)
+                self.reading.learn(row)
             if read_weight(w) > 0.0:
                 unlabelled.labelled.append((_payload(x), canonical_label(y), read_weight(w)))
         if unlabelled.clock >= unlabelled.due:
@@ -260,7 +260,7 @@ class LearnsUnlabelled(BayesClassifier):
         weights = np.zeros((0, 0))
         model = self._counting(labelled, [], weights)
         for _ in range(ROUNDS):
-            scaled = model._probabilities(xs) * np.multiply(ws, share)[:, None]
+            scaled = model.class_probabilities(xs) * np.multiply(ws, share)[:, None]
             weights = np.round(scaled * STEPS) / STEPS
             model = self._counting(labelled, xs, weights)
         return model, weights
@@ -268,17 +268,17 @@ class LearnsUnlabelled(BayesClassifier):
     def _count_estimate(self, unlabelled: UnlabelledEvents) -> None:
         """Predict by the exact counts and those of the estimate together."""
         if unlabelled.share == 0.0:
-            self._store, self._reading = unlabelled.store, unlabelled.reading
+            self.store, self.reading = unlabelled.store, unlabelled.reading
             return
         model = self._counting(unlabelled.store.content().state(), unlabelled.counted, unlabelled.weights)
-        self._store, self._reading = model._store, model._reading
+        self.store, self.reading = model.store, model.reading
 
     def _counting(self, labelled: dict[str, Any], xs: list[Payload], weights: Weights) -> Self:
         """Return a classifier with the counts of labelled events, and events with a weight in each class."""
         model: Self = self.clone({"unlabelled": "refuse"})
-        model._store.load(labelled)
+        model.store.load(labelled)
         for code in range(weights.shape[1]):
-            label = model._store.encoder.labels.values[code]
+            label = model.store.encoder.labels.values[code]
             rows = np.flatnonzero(weights[:, code]).tolist()
             if rows:
                 model.learn_many([xs[row] for row in rows], [label] * len(rows), weights[rows, code])
@@ -289,7 +289,7 @@ class LearnsUnlabelled(BayesClassifier):
     @property
     def clock(self) -> int:
         """The number of events that were learned, or passed by `advance`."""
-        return int(self._store.tables.clock) if self._unlabelled is None else self._unlabelled.clock
+        return int(self.store.tables.clock) if self._unlabelled is None else self._unlabelled.clock
 
     @property
     def traits(self) -> Traits:
@@ -316,20 +316,20 @@ class LearnsUnlabelled(BayesClassifier):
 
     @property
     def _saved_store(self) -> CountStore:
-        return self._store if self._unlabelled is None else self._unlabelled.store
+        return self.store if self._unlabelled is None else self._unlabelled.store
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         if self._unlabelled is None:
-            return super()._derived()
+            return super().derived_state()
         if (
-            self._store.encoder.numeric
+            self.store.encoder.numeric
         ):  # as after loading: sums of numbers depend on their order in the last bit
             self._count_estimate(self._unlabelled)
         return {"unlabelled": self._unlabelled.state()}
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         if self._unlabelled is None:
-            super()._load_derived(derived)
+            super().load_derived(derived)
             return
         expect(set(derived) == {"unlabelled"}, "it has no events without a label")
         self._unlabelled.load(derived["unlabelled"])

@@ -34,7 +34,7 @@ class _DiscriminantAnalysis(BayesClassifier):
     inputs: ClassVar[frozenset[str]] = frozenset({"nominal", "numeric"})
     tables_to_draw = DiscriminantTables
     shares_covariance: ClassVar[bool]
-    _reading: Discriminant
+    reading: Discriminant
 
     def __init__(
         self,
@@ -89,11 +89,11 @@ class _DiscriminantAnalysis(BayesClassifier):
     def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
         if rest:
             raise self._no_table(rest)
-        tables = FeatureTables(self._store, self._reading)
+        tables = FeatureTables(self.store, self.reading)
         if not tables.feature(feature).numeric:
             return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
-        posterior = self._counted_tables()
-        slot, labels = tables.feature(feature).slot, self._store.encoder.labels
+        posterior = self.counted_tables()
+        slot, labels = tables.feature(feature).slot, self.store.encoder.labels
         if posterior.numbers is None or not posterior.numbers.has(slot):
             raise NotSupported(f"no event with {shown(feature)} has been learned: it has no posterior yet")
         numbers = posterior.numbers
@@ -101,10 +101,10 @@ class _DiscriminantAnalysis(BayesClassifier):
             label, lambda y: NumberPosterior(*numbers.of_one(slot, posterior.live.index(labels.find(y))))
         )
 
-    def _counted_tables(self) -> CountedTables:
-        if self.predictive == "plug-in" and self._store.tables.gaussians.features:
+    def counted_tables(self) -> CountedTables:
+        if self.predictive == "plug-in" and self.store.tables.gaussians.features:
             raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
-        return super()._counted_tables()
+        return super().counted_tables()
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class) of one feature alone.
@@ -121,7 +121,7 @@ class _DiscriminantAnalysis(BayesClassifier):
         -------
         `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one.
         """
-        tables = FeatureTables(self._store, self._reading)
+        tables = FeatureTables(self.store, self.reading)
         return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
 
 
@@ -186,10 +186,10 @@ class LDA(_DiscriminantAnalysis):
         The axes are the directions in which the classes differ most, one less than classes at most; a unit is the
         deviation within the classes. Nominal features are left out, and an absent number counts as its mean.
         """
-        row = self._store.encoder.lookup(x)
+        row = self.store.encoder.lookup(x)
         numbers = {int(row.numeric_feature[k]): float(row.number[k]) for k in range(row.numbers)}
-        mean, axes = self._reading.axes()
-        slots = np.asarray(self._reading.slots).tolist()
+        mean, axes = self.reading.axes()
+        slots = np.asarray(self.reading.slots).tolist()
         away = np.array([numbers.get(slot, m) - m for slot, m in zip(slots, mean, strict=True)])
         return {f"LD{number}": float(value) for number, value in enumerate(away @ axes, 1)}
 

@@ -85,7 +85,7 @@ class KDB(PairClassifier):
     {'a': (), 'b': ('a',), 'either': ('a', 'b')}
     """
 
-    _reading: Dependences | FamilyDependences
+    reading: Dependences | FamilyDependences
 
     def __init__(
         self,
@@ -121,8 +121,8 @@ class KDB(PairClassifier):
             return FamilyDependences(store, self.every, self.k, **settings)
         return Dependences(store.tables, store.encoder, self.every, self.k, **settings)
 
-    def _counted_tables(self) -> CountedTables:
-        return DependenceTables(self._reading) if self.k >= 2 else ParentTables(self._reading)
+    def counted_tables(self) -> CountedTables:
+        return DependenceTables(self.reading) if self.k >= 2 else ParentTables(self.reading)
 
     @property
     def traits(self) -> Traits:
@@ -149,7 +149,7 @@ class KDB(PairClassifier):
         """Each feature's parents now, in the order of names: for k of at most 1 its only one, None where it depends on
         the class alone; for more a tuple of them, the one with most information first.
         """
-        return dict(self._reading.parents_by_name())
+        return dict(self.reading.parents_by_name())
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class, ...) as the model has it now.
@@ -168,16 +168,16 @@ class KDB(PairClassifier):
         `{value: probability}`; empty where it is 0/0.
         """
         label, rest = self._split_given(given)
-        if not isinstance(self._reading, FamilyDependences):
+        if not isinstance(self.reading, FamilyDependences):
             return super().conditional(feature, given)
-        parents = self._reading.parents_by_name().get(self._tables.feature(feature).name, ())
+        parents = self.reading.parents_by_name().get(self._tables.feature(feature).name, ())
         if not rest or not set(rest) <= set(parents):
             if len(rest) > 1:
                 raise NotSupported(
                     f"the parents of {feature!r} are {list(parents)!r}: there is no table given {list(rest)!r}"
                 )
             return super().conditional(feature, given)
-        reading, tables = self._reading, self._tables
+        reading, tables = self.reading, self._tables
         entries = [(int(tables.feature(name).slot), tables.code(name, value)) for name, value in rest.items()]
         return self._by_class(label, lambda y: self._given_parents(reading, feature, y, entries))
 
@@ -185,7 +185,7 @@ class KDB(PairClassifier):
         self, reading: FamilyDependences, feature: Any, label: Any, parents: list[tuple[int, int]]
     ) -> dict[Any, float]:
         """Return P(feature | label, parents), for the slots and codes of parents."""
-        child, y = self._tables.feature(feature), self._store.encoder.labels.find(label)
+        child, y = self._tables.feature(feature), self.store.encoder.labels.find(label)
         table = {}
         for code, value in enumerate(child.vocabulary.values):
             entries = sorted([*parents, (int(child.slot), code)])

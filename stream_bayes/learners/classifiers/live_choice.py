@@ -92,7 +92,7 @@ class LiveChoice(PairClassifier):
     ('different', 'aode')
     """
 
-    _reading: Choice
+    reading: Choice
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class LiveChoice(PairClassifier):
     @property
     def leader_(self) -> Leader:
         """The reading with the least loss, and the event since which it has led."""
-        return Leader(self.readings[self._reading.leader], int(self._reading.since))
+        return Leader(self.readings[self.reading.leader], int(self.reading.since))
 
     @property
     def structures_(self) -> dict[str, dict[Any, Any]]:
@@ -221,9 +221,9 @@ class LiveChoice(PairClassifier):
         names; for `"kdb3"` a tuple of its parents.
         """
         structures: dict[str, dict[Any, Any]] = {}
-        for name, reading in zip(self.readings, self._reading.members, strict=True):
+        for name, reading in zip(self.readings, self.reading.members, strict=True):
             if isinstance(reading, SuperParent):
-                features = self._store.encoder.nominal
+                features = self.store.encoder.nominal
                 above = features[reading.chosen].name if reading.chosen >= 0 else None
                 names = sorted((feature.name for feature in features), key=name_order)
                 structures[name] = {one: above if one != above else None for one in names}
@@ -234,7 +234,7 @@ class LiveChoice(PairClassifier):
     @property
     def feature_weights_(self) -> dict[Any, float]:
         """Each feature's weight in the reading `"weighted"`, the greatest first; empty without that reading."""
-        for reading in self._reading.members:
+        for reading in self.reading.members:
             if isinstance(reading, WeightedValues):
                 return reading.weights_by_name()
         return {}
@@ -242,4 +242,4 @@ class LiveChoice(PairClassifier):
     @property
     def losses_(self) -> dict[str, float]:
         """Each reading's fading loss, in nats."""
-        return dict(zip(self.readings, [float(loss) for loss in self._reading.loss], strict=True))
+        return dict(zip(self.readings, [float(loss) for loss in self.reading.loss], strict=True))

@@ -175,7 +175,7 @@ class BayesianLogistic(OrderedClassifier):
     _grows_by_value: ClassVar[bool] = True
     _why: ClassVar[str] = "its posterior is fitted to each event and is no sum of them"
     _instead: ClassVar[str] = "LDA"
-    _reading: Logistic
+    reading: Logistic
 
     def __init__(
         self,
@@ -210,14 +210,14 @@ class BayesianLogistic(OrderedClassifier):
     def advance(self, events: int) -> None:
         """Advance the clock by events that are not learned here: what was learned fades."""
         super().advance(events)
-        self._reading.fade()
+        self.reading.fade()
 
     # -- the posterior ------------------------------------------------------------------------------------------------
 
     @property
     def is_joint_(self) -> bool:
         """True while the covariance of all coefficients is kept, False once classes share it."""
-        return bool(self._reading.joint)
+        return bool(self.reading.joint)
 
     @property
     def coefficients_(self) -> dict[Any, dict[Any, Coefficient]]:
@@ -238,7 +238,7 @@ class BayesianLogistic(OrderedClassifier):
         deviations = posterior.deviations()
         return {
             label: {
-                self._reading.name_of(slot, code): Coefficient(
+                self.reading.name_of(slot, code): Coefficient(
                     float(posterior.mean[y, j]), float(deviations[y, j])
                 )
                 for j, (slot, code) in enumerate(posterior.columns)
@@ -268,7 +268,7 @@ class BayesianLogistic(OrderedClassifier):
         if posterior is None:
             raise NotLearned("two classes are needed first: learn more events")
         scores = posterior.drawn(rng)
-        labels, encoder, first = self.classes_, self._store.encoder, 1 + int(self._reading.waves)
+        labels, encoder, first = self.classes_, self.store.encoder, 1 + int(self.reading.waves)
         slopes: dict[Any, tuple[float, float, dict[Any, float]]] = {}
         effects: dict[Any, dict[Any, dict[Any, float]]] = {}
         for j, (slot, code) in enumerate(posterior.columns):
@@ -288,7 +288,7 @@ class BayesianLogistic(OrderedClassifier):
 
     def _drawn_waves(self, scores: dict[Any, NDArray[np.float64]]) -> DrawnWaves:
         """Return the waves, with a coefficient of each by class."""
-        reading = self._reading
+        reading = self.reading
         scale = wave_scale(reading.waved_numbers, len(reading.waved_features))
         turns = scale * np.asarray(reading.frequencies) * np.asarray(reading.inverse_lengths)
         first = 1 + int(reading.waves)
@@ -296,9 +296,9 @@ class BayesianLogistic(OrderedClassifier):
         frequencies = {reading.name_of(*column): turns[k] for k, column in enumerate(columns)}
         return DrawnWaves(np.array(reading.phases), frequencies, scores)
 
-    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
         return self.draw(rng).predict_proba_one(x)  # the features alone say nothing of the weights
 
     def _posterior(self) -> Coefficients | None:
         """Return the posterior; None before two classes."""
-        return self._reading.coefficients() if self._reading.contrasts else None
+        return self.reading.coefficients() if self.reading.contrasts else None

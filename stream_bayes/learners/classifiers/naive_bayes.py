@@ -45,7 +45,7 @@ class _GaussianOrCounted(LearnsUnlabelled):
 
     only: ClassVar[str | None] = None  # the only kind of features it takes
     tables_to_draw = CountedTables
-    _reading: ValueReading
+    reading: ValueReading
 
     def __init__(
         self,
@@ -120,19 +120,19 @@ class _GaussianOrCounted(LearnsUnlabelled):
         `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, as plug-in predictions
         use them.
         """
-        tables = FeatureTables(self._store, self._reading)
+        tables = FeatureTables(self.store, self.reading)
         return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
 
     def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
         if rest:
             raise self._no_table(rest)
-        tables = FeatureTables(self._store, self._reading)
+        tables = FeatureTables(self.store, self.reading)
         return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
 
-    def _counted_tables(self) -> CountedTables:
-        if self.predictive == "plug-in" and self._store.tables.gaussians.features:
+    def counted_tables(self) -> CountedTables:
+        if self.predictive == "plug-in" and self.store.tables.gaussians.features:
             raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
-        return super()._counted_tables()
+        return super().counted_tables()
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.
@@ -156,12 +156,12 @@ class _GaussianOrCounted(LearnsUnlabelled):
         """Return P(y), or P(y, feature) as `{label: {value: probability}}`, smoothed over all its cells together."""
         if feature is ...:
             return self.class_prior_
-        return FeatureTables(self._store, self._reading).joint(feature, self.classes_)
+        return FeatureTables(self.store, self.reading).joint(feature, self.classes_)
 
     @property
     def traits(self) -> Traits:
         learns = self._binning is not None and has_open_cuts(self.schema)
-        return super().traits._replace(is_mergeable=not self._store.cuts_move, learns_cut_points=learns)
+        return super().traits._replace(is_mergeable=not self.store.cuts_move, learns_cut_points=learns)
 
 
 class NaiveBayes(_GaussianOrCounted):
@@ -286,7 +286,7 @@ class NaiveBayes(_GaussianOrCounted):
     @property
     def cuts_(self) -> dict[Any, tuple[float, ...]]:
         """The lower edges of each numeric feature's bins, except the first; empty for Gaussians."""
-        return cuts_of(self._store.encoder)
+        return cuts_of(self.store.encoder)
 
 
 class GaussianNB(_GaussianOrCounted):

@@ -62,7 +62,7 @@ class NearestNeighbours(OrderedClassifier):
 
     _why: ClassVar[str] = "it keeps only the newest events"
     _instead: ClassVar[str] = "NaiveBayes"
-    _reading: Neighbours
+    reading: Neighbours
 
     def __init__(
         self,

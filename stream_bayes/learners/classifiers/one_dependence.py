@@ -141,8 +141,8 @@ class AODE(PairClassifier):
     @property
     def weights_(self) -> dict[Any, float]:
         """The weight of each super-parent."""
-        features = self._store.encoder.nominal
-        importance = self._reading.importance
+        features = self.store.encoder.nominal
+        importance = self.reading.importance
         if importance is None:
             return {feature.name: 1.0 for feature in features}
         return {
@@ -251,7 +251,7 @@ class SPODE(PairClassifier):
     ('rain', 'sky')
     """
 
-    _reading: SuperParent
+    reading: SuperParent
 
     tables_to_draw = SuperParentTables
 
@@ -298,5 +298,5 @@ class SPODE(PairClassifier):
     @property
     def parent_(self) -> Any:
         """The present super-parent; None before any feature has come."""
-        chosen = self._reading.chosen
-        return None if chosen < 0 else self._store.encoder.nominal[chosen].name
+        chosen = self.reading.chosen
+        return None if chosen < 0 else self.store.encoder.nominal[chosen].name

@@ -32,7 +32,7 @@ class _BagClassifier(LearnsUnlabelled):
     """
 
     inputs: ClassVar[frozenset[str]] = frozenset({"bag"})
-    reading: ClassVar[type[Reading]]
+    reading_type: ClassVar[type[Reading]]
 
     def __init__(
         self,
@@ -68,11 +68,13 @@ class _BagClassifier(LearnsUnlabelled):
             encoder,
             half_life=self.half_life,
             memory_budget=self.memory_budget,
-            word_histogram=self.reading is BernoulliReading,
+            word_histogram=self.reading_type is BernoulliReading,
         )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return self.reading(store.tables, store.encoder.labels, strength=self.alpha, class_prior=class_prior)
+        return self.reading_type(
+            store.tables, store.encoder.labels, strength=self.alpha, class_prior=class_prior
+        )
 
     def _threshold(self) -> float | None:
         return None
@@ -89,13 +91,13 @@ class _BagClassifier(LearnsUnlabelled):
             probabilities for all classes are returned, by class.
         """
         label = self._given_label(given)
-        code, labels = self._code(feature), self._store.encoder.labels
+        code, labels = self._code(feature), self.store.encoder.labels
         return self._by_class(label, lambda y: self._share(code, labels.find(y)))
 
     def _code(self, token: Any) -> int:
         """Return the code of a token; raise `UnknownFeature` if it holds no samples."""
-        code: int = self._store.encoder.nominal[0].vocabulary.lookup(token)
-        if code < 0 or not self._store.tables.values.occupied[code]:
+        code: int = self.store.encoder.nominal[0].vocabulary.lookup(token)
+        if code < 0 or not self.store.tables.values.occupied[code]:
             raise UnknownFeature(f"token {token!r} holds no samples")
         return code
 
@@ -103,9 +105,7 @@ class _BagClassifier(LearnsUnlabelled):
         if rest:
             raise self._no_table(rest)
         code = self._code(feature)
-        return self._by_class(
-            label, lambda y: self._token_posterior(code, self._store.encoder.labels.find(y))
-        )
+        return self._by_class(label, lambda y: self._token_posterior(code, self.store.encoder.labels.find(y)))
 
     def _token_posterior(self, code: int, label: int) -> SharePosterior:
         weight, total = self._parameters(code, label)
@@ -120,12 +120,12 @@ class _BagClassifier(LearnsUnlabelled):
         return weight / total
 
     def _weight(self, code: int, label: int) -> float:
-        tables = self._store.tables
+        tables = self.store.tables
         return float(tables.values.weight[code * tables.values.layout.classes + label] / tables.unit)
 
     def _parameters(self, code: int, label: int) -> tuple[float, float]:
         """Return the smoothed weight of a word in a class, and that of all words together."""
-        tables = self._store.tables
+        tables = self.store.tables
         total = float(tables.values.present[label] / tables.unit)
         vocabulary = int(tables.values.distinct[0])
         return self._weight(code, label) + self.alpha, total + self.alpha * vocabulary
@@ -175,7 +175,7 @@ class MultinomialNB(_BagClassifier):
     {'spam': 0.428..., 'ham': 0.166...}
     """
 
-    reading = MultinomialReading
+    reading_type = MultinomialReading
     tables_to_draw = WordTables
 
     def __init__(
@@ -223,7 +223,7 @@ class ComplementNB(_BagClassifier):
     'spam'
     """
 
-    reading = ComplementReading
+    reading_type = ComplementReading
     scores_events = False
     why_no_draws = "its score by the other classes is no probability of the event; MultinomialNB has draws"
 
@@ -273,7 +273,7 @@ class BernoulliNB(_BagClassifier):
     0.333...
     """
 
-    reading = BernoulliReading
+    reading_type = BernoulliReading
     tables_to_draw = WordsThere
 
     def __init__(
@@ -294,6 +294,6 @@ class BernoulliNB(_BagClassifier):
         return self.true_threshold
 
     def _parameters(self, code: int, label: int) -> tuple[float, float]:
-        tables = self._store.tables
+        tables = self.store.tables
         messages = float(tables.class_weight[label] / tables.unit)
         return self._weight(code, label) + self.alpha, messages + 2.0 * self.alpha

@@ -48,7 +48,7 @@ class ODE(PairClassifier):
     ('rain', {'sky': None, 'wind': 'sky'})
     """
 
-    _reading: GivenParents
+    reading: GivenParents
 
     tables_to_draw = ParentTables
 
@@ -77,7 +77,7 @@ class ODE(PairClassifier):
     @property
     def parents_(self) -> dict[Any, Any]:
         """Each feature's present parent, None if it depends on the class alone; in the order of names."""
-        return dict(self._reading.parents_by_name())
+        return dict(self.reading.parents_by_name())
 
 
 def _check_acyclic(parents: object) -> None:
@@ -129,7 +129,7 @@ class TAN(PairClassifier):
     {'moon': None, 'sky': 'moon', 'wind': 'sky'}
     """
 
-    _reading: SpanningTree
+    reading: SpanningTree
 
     tables_to_draw = ParentTables
 
@@ -168,9 +168,9 @@ class TAN(PairClassifier):
     @property
     def parents_(self) -> dict[Any, Any]:
         """Each feature's present parent, None if it depends on the class alone; in the order of names."""
-        return dict(self._reading.parents_by_name())
+        return dict(self.reading.parents_by_name())
 
     @property
     def edges_(self) -> tuple[tuple[Any, Any], ...]:
         """The tree's edges, the strongest first."""
-        return tuple(self._reading.edges)
+        return tuple(self.reading.edges)

@@ -118,14 +118,14 @@ class GaussianProcess(BayesRegressor):
         w
             The sample's weight; 2.0 is the same as learning it twice, but takes one place of the window.
         """
-        row = self._store.encode(x, y, w)
+        row = self.store.encode(x, y, w)
         if row.weight == 0.0:
             return
-        self._store.add(row)
+        self.store.add(row)
         self._events.append(FirstSample.of(x, y, w, None, self.clock))
         if len(self._events) > self.window:
             oldest = self._events.pop(0)
-            self._store.unlearn(oldest.x, oldest.y, oldest.w)
+            self.store.unlearn(oldest.x, oldest.y, oldest.w)
         self._posterior = None
         if self._is_time():
             self._set_kernel()
@@ -146,7 +146,7 @@ class GaussianProcess(BayesRegressor):
                 f"the sample {shown(dict(x))} with the target {shown(y)} is not among the newest {len(self._events):,} "
                 "events: it was never learned, or has left the window"
             )
-        self._store.unlearn(wanted.x, wanted.y, wanted.w)
+        self.store.unlearn(wanted.x, wanted.y, wanted.w)
         del self._events[matches[-1]]
         self._posterior = None
 
@@ -256,11 +256,11 @@ class GaussianProcess(BayesRegressor):
         """The bytes of sums, of the codes of names, and of the numbers of the window; names are not counted."""
         return super().memory_bytes + 8 * sum(len(each.x) + 3 for each in self._events)
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         settings = [[tagged(name), *each] for name, each in self._settings.items()]
         return {"events": [each.state() for each in self._events], "settings": settings, "ratio": self._ratio}
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         expect(set(derived) == {"events", "settings", "ratio"}, "it holds no window")
         self._events = [FirstSample.from_state(each) for each in derived["events"]]
         expect(len(self._events) <= self.window, "it holds more events than its window")

@@ -228,7 +228,7 @@ class BayesianRegression(SummedRegressor):
         self._encoder.lookup(self._columns_of(x))  # raises for what no event can be
         read_target(y)
         wanted = FirstSample.of(x, y, w, None, 0)
-        times = [(at, each.at if self._store.tables.timed else each.clock) for each in self._first]
+        times = [(at, each.at if self.store.tables.timed else each.clock) for each in self._first]
         matches = [
             number
             for number, each in enumerate(self._first)
@@ -244,35 +244,35 @@ class BayesianRegression(SummedRegressor):
     def _learn_scaled(self, samples: list[FirstSample]) -> None:
         """Set the scales of the waves from the first samples, and learn them anew."""
         assert isinstance(self._fourier, FourierFeatures)
-        before = (self._encoder, self._store, self._reading, self._waves)
-        tables = self._store.tables
+        before = (self._encoder, self.store, self.reading, self._waves)
+        tables = self.store.tables
         timed, newest = bool(tables.timed), int(tables.time)
         try:
             numeric = {feature.name for feature in self._encoder.numeric if not is_derived(feature.name)}
             self._waves = scaled_waves(samples, numeric, self._fourier)
             self._encoder = self._make_encoder()
-            self._store = self._make_store()
+            self.store = self._make_store()
             for sample in samples:
                 if not timed:
-                    self._store.advance(sample.clock - 1 - int(self._store.tables.clock))
-                self._store.add(self._store.encode(self._columns_of(sample.x), sample.y, sample.w, sample.at))
+                    self.store.advance(sample.clock - 1 - int(self.store.tables.clock))
+                self.store.add(self.store.encode(self._columns_of(sample.x), sample.y, sample.w, sample.at))
             if timed:
-                self._store.tables.advance_to(newest)
-            self._reading = self._make_reading(self._store)
+                self.store.tables.advance_to(newest)
+            self.reading = self._make_reading(self.store)
         except BaseException:
-            self._encoder, self._store, self._reading, self._waves = before
+            self._encoder, self.store, self.reading, self._waves = before
             raise
         self._first = None if len(samples) == TIMES[-1] else samples
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         if not self._sets_scales:
             return {}
         first = None if self._first is None else [sample.state() for sample in self._first]
         return {"waves": None if self._waves is None else self._waves.state(), "first": first}
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         if not self._sets_scales:
-            super()._load_derived(derived)
+            super().load_derived(derived)
             return
         assert isinstance(self._fourier, FourierFeatures)
         expect(set(derived) == {"waves", "first"}, "it has no scales")
@@ -306,8 +306,8 @@ class BayesianRegression(SummedRegressor):
     def strength_(self) -> float:
         """The strength in use: the argument, or the one with the largest evidence."""
         if self.strength == EVIDENCE:
-            self._reading.posterior()
-        return float(self._reading.strength)
+            self.reading.posterior()
+        return float(self.reading.strength)
 
     def log_evidence(self) -> float:
         """Return the log of the marginal likelihood of all targets learned, given their features.
@@ -319,7 +319,7 @@ class BayesianRegression(SummedRegressor):
         NotLearned
             Before targets that differ have been learned.
         """
-        evidence = self._reading.log_evidence()
+        evidence = self.reading.log_evidence()
         if evidence is None:
             raise _without_spread()
         return float(evidence)
@@ -328,15 +328,15 @@ class BayesianRegression(SummedRegressor):
         """Return what each feature adds to a prediction, with its standard deviation."""
         row = self._encoder.lookup(self._columns_of(x))
         _, _, slots, numbers = row.content()
-        posterior = self._reading.posterior_of(row)
+        posterior = self.reading.posterior_of(row)
         if posterior is None:
-            return Contributions(float(self._reading.location), {})
+            return Contributions(float(self.reading.location), {})
         columns, mean, deviation, factor, partial, left = posterior
         values = dict(zip(slots, numbers, strict=True))
         away = np.array([values.get(slot, 0.0) for slot in columns]) - mean[:-1]
         away /= deviation[:-1]
         coefficients = _solved(factor, partial, transposed=True)
-        noise = deviation[-1] * math.sqrt(left / self._reading.degrees)
+        noise = deviation[-1] * math.sqrt(left / self.reading.degrees)
         features: dict[Any, tuple[float, float]] = {}
         joined = dict(self._by_feature(columns))
         waves = [at for name in list(joined) if is_wave(name) for at in joined.pop(name)]
@@ -368,12 +368,12 @@ class BayesianRegression(SummedRegressor):
         >>> round(line.slopes["a"][0], 1), round(line.predict_one({"a": 2}), 1)
         (3.0, 6.9)
         """
-        posterior = self._reading.posterior()
+        posterior = self.reading.posterior()
         if posterior is None:
             raise _without_spread()
         columns, mean, deviation, factor, partial, left = posterior
-        weight = self._reading.fresh_weight
-        noise = float(deviation[-1] * math.sqrt(left / rng.chisquare(self._reading.degrees)))
+        weight = self.reading.fresh_weight
+        noise = float(deviation[-1] * math.sqrt(left / rng.chisquare(self.reading.degrees)))
         drawn = _solved(
             factor, partial * deviation[-1] + noise * rng.standard_normal(len(columns)), transposed=True
         )

@@ -98,10 +98,10 @@ class BayesianTree(BayesRegressor):
         w
             The sample's weight; 2.0 is the same as learning it twice.
         """
-        row = self._store.encode(x, y, w)
+        row = self.store.encode(x, y, w)
         if row.weight == 0.0:
             return
-        self._store.add(row)
+        self.store.add(row)
         if self._first is not None:
             self._first.append(FirstSample.of(x, y, w, None, self.clock))
         if self._first is not None and len(self._first) in TIMES:
@@ -257,20 +257,20 @@ class BayesianTree(BayesRegressor):
 
     def content(self) -> LearnerContent:
         """Return a copy of all that the learner holds, at the cost of a copy of its arrays."""
-        store = self._store.content()
+        store = self.store.content()
         parameters = {name: saved_parameter(value) for name, value in self._get_params().items()}
         with_tree = store._replace(arrays=store.arrays | self._arrays())
-        return LearnerContent(type(self).__name__, parameters, with_tree, self._derived())
+        return LearnerContent(type(self).__name__, parameters, with_tree, self.derived_state())
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         first = None if self._first is None else [each.state() for each in self._first]
         return {"first": first, "slots": [*self._columns], "target": [*self._target]}
 
-    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         with refusing_bad_state():
             ours = {name: array for name, array in store["arrays"].items() if name.startswith("tree_")}
             rest = {name: array for name, array in store["arrays"].items() if name not in ours}
-            self._store.load({**store, "arrays": rest})
+            self.store.load({**store, "arrays": rest})
             expect(set(derived) == {"first", "slots", "target"}, "it holds no tree")
             first, slots = derived["first"], derived["slots"]
             self._first = None if first is None else [FirstSample.from_state(each) for each in first]

@@ -137,17 +137,17 @@ class HiddenMarkov(HiddenModel):
         self.max_sequences = max_sequences
         self.seed = seed
         self.numbers = numbers
-        self._names = names_of("variables", variables)
+        self.variable_names = names_of("variables", variables)
         numbers_of_states = read_states("states", states)
         check_count("lag", lag)
-        if key is not None and key in self._names:
+        if key is not None and key in self.variable_names:
             raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of variables")
-        self._store = self._made_bank(numbers_of_states, lag)
+        self.store = self._made_bank(numbers_of_states, lag)
         for name in names_of("numbers", numbers, may_be_empty=True):
-            self._store.begin(self._column(name), True)
-        self._absent = AbsentVariables(self._names)
+            self.store.begin(self._column(name), True)
+        self._absent = AbsentVariables(self.variable_names)
         self._sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(
-            key, pause, step, max_sequences, self._store.fresh, self._store.count
+            key, pause, step, max_sequences, self.store.fresh, self.store.count
         )
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ class HiddenMarkov(HiddenModel):
         windows = self._sequences.memory(name, moment)
         for k, value in enumerate(values):
             if value is not None:
-                self._store.begin(k, isinstance(value, float))
-        seen = tuple(self._store.seen(k, value) for k, value in enumerate(values))
+                self.store.begin(k, isinstance(value, float))
+        seen = tuple(self.store.seen(k, value) for k, value in enumerate(values))
         for _ in range(self._sequences.missed_before(name, moment)):
-            self._store.learn(windows, (None,) * len(seen))
-        self._store.learn(windows, seen)
+            self.store.learn(windows, (None,) * len(seen))
+        self.store.learn(windows, seen)
         self._sequences.remember(name, windows, moment)
         self._absent.look(x)
 
@@ -188,7 +188,7 @@ class HiddenMarkov(HiddenModel):
 
     def _kinds(self) -> list[bool | None]:
         """Return for each variable True if it has numbers, False if it has names, None if that is not known yet."""
-        return [self._store.has_numbers(k) for k in range(len(self._names))]
+        return [self.store.has_numbers(k) for k in range(len(self.variable_names))]
 
     def _read(
         self, x: X, at: float | None, kinds: list[bool | None]
@@ -197,7 +197,7 @@ class HiddenMarkov(HiddenModel):
         if not isinstance(x, Mapping):
             raise no_features(x)
         name = self._sequences.name_of(x)
-        values = [value_in(x, v, kind) for v, kind in zip(self._names, kinds, strict=True)]
+        values = [value_in(x, v, kind) for v, kind in zip(self.variable_names, kinds, strict=True)]
         for k, value in enumerate(values):
             if value is not None:
                 kinds[k] = isinstance(value, float)
@@ -237,7 +237,7 @@ class HiddenMarkov(HiddenModel):
         self, x: X | None = None, at: float | None = None, variable: Any = None
     ) -> dict[Any, float]:
         """Return the probability of each name of a variable in the next event; empty before any value is known."""
-        if self._store.has_numbers(self._column(variable)):
+        if self.store.has_numbers(self._column(variable)):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one, predict_interval_one and forecast_one forecast them"
             )
@@ -288,9 +288,9 @@ class HiddenMarkov(HiddenModel):
 
         A name that never came counts with the share of values that came once, at least half a one, among all.
         """
-        return self._judge(x, at)[0]
+        return self.log_likelihood_and_novel(x, at)[0]
 
-    def _judge(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
+    def log_likelihood_and_novel(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
         """Return the log-likelihood of an event, and the variables whose value was never learned."""
         _, values, _ = self._read(x, at, self._kinds())
         chain, window = self._answering(x, at)
@@ -300,7 +300,7 @@ class HiddenMarkov(HiddenModel):
             emission = chain.emissions[k]
             seen.append(chain.seen(k, value))
             if value is not None and seen[-1] is None:
-                novel.append(self._names[k])
+                novel.append(self.variable_names[k])
                 log_probability += (
                     math.log(emission.novel_share) if isinstance(emission, NameEmission) else 0.0
                 )
@@ -322,17 +322,19 @@ class HiddenMarkov(HiddenModel):
         return self._best.shown_in_states(self._column(variable))
 
     def _column(self, variable: Any) -> int:
-        if variable is None and len(self._names) == 1:
+        if variable is None and len(self.variable_names) == 1:
             return 0
-        if variable is None or variable not in self._names:
-            raise UnknownFeature(f"variable must be one of {shown(self._names)}, not {shown(variable)}")
-        return self._names.index(variable)
+        if variable is None or variable not in self.variable_names:
+            raise UnknownFeature(
+                f"variable must be one of {shown(self.variable_names)}, not {shown(variable)}"
+            )
+        return self.variable_names.index(variable)
 
     def _answering(self, x: X | None, at: float | None) -> tuple[HiddenChain, HiddenWindow]:
         """Return the chain that answers, and its window of an event's sequence."""
         windows = self._sequences.memory(self._sequences.name_of(x), self._sequences.moment(at))
-        number = self._store.number
-        return self._store.chains[number], windows[number]
+        number = self.store.number
+        return self.store.chains[number], windows[number]
 
     def _missed_before(self, x: X | None, at: float | None) -> int:
         return self._sequences.missed_before(self._sequences.name_of(x), self._sequences.moment(at))
@@ -349,14 +351,14 @@ class HiddenMarkov(HiddenModel):
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         return self._sequences.state(saved_windows)
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         self._sequences.load(derived, self._loaded)
 
     def _loaded(self, saved: Any) -> list[HiddenWindow]:
-        windows = loaded_windows(self._store, saved)
+        windows = loaded_windows(self.store, saved)
         expect(all(len(each.steps) <= 2 * self.lag for each in windows), "a window has another length")
         return windows
 

@@ -19,14 +19,14 @@ __all__ = ["HiddenModel", "interval_of", "mean_or_name"]
 
 
 class HiddenModel(CountLearner):
-    """A bank of models that differ in how much is hidden, of which one answers, over the variables `_names`."""
+    """A bank of models that differ in how much is hidden, of which one answers, over the variables `variable_names`."""
 
     restarts: int
     half_life: float | None
     max_values: int | None
     seed: int
-    _store: HiddenBank
-    _names: list[Any]
+    store: HiddenBank
+    variable_names: list[Any]
 
     def _made_bank(self, states: Sequence[int], lag: int) -> HiddenBank:
         """Return a new bank with a chain for each number of states. Raise `BadValue` for wrong arguments."""
@@ -38,7 +38,7 @@ class HiddenModel(CountLearner):
         seed: Any = self.seed
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
-        rest = (len(self._names), self.restarts, self.half_life, self.max_values, lag, self._rng_of)
+        rest = (len(self.variable_names), self.restarts, self.half_life, self.max_values, lag, self._rng_of)
         return HiddenBank([HiddenChain(number, *rest) for number in states])
 
     def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
@@ -47,22 +47,22 @@ class HiddenModel(CountLearner):
     @property
     def kinds(self) -> dict[Any, str]:
         """`"nominal"` or `"numeric"` for each variable that has come, or is declared."""
-        kinds = {v: self._store.has_numbers(k) for k, v in enumerate(self._names)}
+        kinds = {v: self.store.has_numbers(k) for k, v in enumerate(self.variable_names)}
         return {v: "numeric" if kind else "nominal" for v, kind in kinds.items() if kind is not None}
 
     @property
     def scores(self) -> dict[int, float]:
         """The fading sum of log-densities of events by each number of states or classes; see the notes."""
-        return dict(zip((chain.states for chain in self._store.chains), self._store.scores, strict=True))
+        return dict(zip((chain.states for chain in self.store.chains), self.store.scores, strict=True))
 
     @property
     def clock(self) -> int:
         """The number of events learned."""
-        return self._store.events
+        return self.store.events
 
     @property
     def _best(self) -> HiddenChain:
-        return self._store.chains[self._store.number]
+        return self.store.chains[self.store.number]
 
 
 def mean_or_name(answer: Any) -> Any:

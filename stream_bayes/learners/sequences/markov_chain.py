@@ -106,7 +106,7 @@ class MarkovChain(CountLearner):
     (['cart', 'paid'], -0.405...)
     """
 
-    _store: ContextCounts
+    store: ContextCounts
 
     def __init__(
         self,
@@ -142,8 +142,8 @@ class MarkovChain(CountLearner):
             raise BadValue(
                 f"key and variable are both {shown(key)}: an event's sequence and its value differ"
             )
-        self._store = ContextCounts(order, _declared(values), max_values)
-        self._reading = ChainReading(self._store, float(strength))
+        self.store = ContextCounts(order, _declared(values), max_values)
+        self.reading = ChainReading(self.store, float(strength))
         self._absent = AbsentVariables([variable])
         self._sequences: KeyedSequences[RecentValues] = self._no_sequences()
 
@@ -168,8 +168,8 @@ class MarkovChain(CountLearner):
         weight = _whole(w)
         recent = self._before(self._sequences, name, moment)
         if value is not None:
-            value = self._store.read(value)
-            self._store.add(recent.known_context, value, weight)
+            value = self.store.read(value)
+            self.store.add(recent.known_context, value, weight)
         self._sequences.remember(name, recent.then(value, self.order), moment)
         self._absent.look(x)
 
@@ -204,9 +204,9 @@ class MarkovChain(CountLearner):
         recent = AT_THE_START if len(after) < self.order else PAST_UNKNOWN
         for earlier in after:
             value = None if is_missing(earlier) else canonical(earlier, feature=self.variable)
-            recent = recent.then(None if value is None else self._store.read(value), self.order)
+            recent = recent.then(None if value is None else self.store.read(value), self.order)
         if unlearned is not None:
-            self._store.subtract(recent.known_context, self._store.read(unlearned), weight)
+            self.store.subtract(recent.known_context, self.store.read(unlearned), weight)
 
     def unlearn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Unlearn whole sequences, in the order in which their events were learned: all of them, or nothing."""
@@ -217,13 +217,13 @@ class MarkovChain(CountLearner):
                 name, value, moment = self._read(x, time)
                 recent = self._before(replayed, name, moment)
                 if value is not None:
-                    value = self._store.read(value)
-                    self._store.subtract(recent.known_context, value, 1)
+                    value = self.store.read(value)
+                    self.store.subtract(recent.known_context, value, 1)
                     undone.append((recent.known_context, value))
                 replayed.remember(name, recent.then(value, self.order), moment)
         except BaseException:
             for context, value in undone:
-                self._store.add(context, value, 1)
+                self.store.add(context, value, 1)
             raise
 
     def reset(self, *keys: Any) -> None:
@@ -273,7 +273,7 @@ class MarkovChain(CountLearner):
         """
         check_count("k", k)
         recent = self._recent(x, at)
-        return self._reading.forecast(recent.context, recent.gap + k)
+        return self.reading.forecast(recent.context, recent.gap + k)
 
     def most_probable_path(
         self, k: int, x: X | None = None, at: float | None = None
@@ -284,7 +284,7 @@ class MarkovChain(CountLearner):
         """
         check_count("k", k)
         recent = self._recent(x, at)
-        return self._reading.path(recent.context, recent.gap + k)
+        return self.reading.path(recent.context, recent.gap + k)
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
         """Return the logarithm of the probability of an event's value in its sequence; 0.0 if it is missing.
@@ -292,18 +292,18 @@ class MarkovChain(CountLearner):
         A value that was never learned or declared counts with the share of values held once, at least half a one, among
         all events.
         """
-        return self._judge(x, at)[0]
+        return self.log_likelihood_and_novel(x, at)[0]
 
-    def _judge(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
+    def log_likelihood_and_novel(self, x: X, at: float | None = None) -> tuple[float, Sequence[Any]]:
         """Return the log-likelihood of an event, and the variable if its value was never learned."""
         value = name_in(x, self.variable)
         if value is None:
             return 0.0, ()
-        value = self._store.read(value)
+        value = self.store.read(value)
         share = self.predict_proba_one(x, at).get(value)
         is_novel = share is None
         if share is None:
-            once = sum(count == 1 for count in self._store.tables.get((), {}).values())
+            once = sum(count == 1 for count in self.store.tables.get((), {}).values())
             share = min(1.0, max(once, 0.5) / self.clock) if self.clock else 1.0
         return math.log(share) if share > 0.0 else -math.inf, (self.variable,) if is_novel else ()
 
@@ -320,7 +320,7 @@ class MarkovChain(CountLearner):
     @property
     def clock(self) -> int:
         """The number of events that are counted."""
-        return self._store.events
+        return self.store.events
 
     @property
     def dropped_sequences(self) -> int:
@@ -344,16 +344,16 @@ class MarkovChain(CountLearner):
         """
         return {
             context: dict(table)
-            for context, table in self._store.tables.items()
+            for context, table in self.store.tables.items()
             if len(context) == self.order or context[:1] == (START,)
         }
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def _derived(self) -> dict[str, Any]:
+    def derived_state(self) -> dict[str, Any]:
         return self._sequences.state(_saved)
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
         def loaded(saved: Any) -> RecentValues:
             names, gap = saved
             expect(type(gap) is int and 0 <= gap <= LONGEST_GAP, "a sequence has no gap of that length")

@@ -149,7 +149,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         """
         if self.combine == "best":
             return self._members[self._leader].predict_proba_many(X)
-        labels = self._members[0]._store.encoder.labels.values
+        labels = self._members[0].store.encoder.labels.values
         live = {code: label for code, label in enumerate(labels) if label in self.classes_}
         return probabilities_like(X, self._mixed(X), live)
 
@@ -157,7 +157,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
         if self.combine == "best":
             return self._members[self._leader].predict_many(X)
-        return labels_like(X, self._mixed(X), self._members[0]._store.encoder.labels.values)
+        return labels_like(X, self._mixed(X), self._members[0].store.encoder.labels.values)
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each feature for each class, in the learner of the half-life that leads.
@@ -173,7 +173,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         """
         if self.combine == "best":
             return self._members[self._leader].predict_interval_one(x, level)
-        answers = [member._answer_with_spread(x) for member in self._members]
+        answers = [member.answer_with_spread(x) for member in self._members]
         return mixed_intervals(list(zip(self._weights(), answers, strict=True)), level)
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
@@ -198,9 +198,9 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         return self.learner.schema
 
     @property
-    def _store(self) -> CountStore:
+    def store(self) -> CountStore:
         """The counts of the half-life that leads."""
-        return self._members[self._leader]._store
+        return self._members[self._leader].store
 
     @property
     def memory_bytes(self) -> int:
@@ -209,7 +209,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
 
     def _mixed(self, X: Native) -> NDArray[np.float64]:
         """Return the mixture's probabilities of many rows, a column for each label's code; all have the same codes."""
-        parts = [member._probabilities(X) for member in self._members]
+        parts = [member.class_probabilities(X) for member in self._members]
         return np.tensordot(self._weights(), parts, axes=1)
 
     def _weights(self) -> list[float]:

@@ -82,7 +82,7 @@ def weighed_values(
     NotSupported
         If the integral of P(y, x, number) is not P(y, x).
     """
-    store = model._store
+    store = model.store
     entry = store.encoder.features[feature]
     if not entry.measured:
         return [(value, 1.0) for value in _occupied(model, entry, entry.vocabulary.values)]
@@ -104,7 +104,7 @@ def weighed_values(
 
 
 def _occupied(model: Any, entry: Any, values: Any) -> list[Any]:
-    tables = model._store.tables.values
+    tables = model.store.tables.values
     occupied = np.asarray(tables.occupied)[tables.layout.start[entry.slot] :]
     there = [value for code, value in enumerate(values) if occupied[code]]
     if not there:
@@ -113,7 +113,7 @@ def _occupied(model: Any, entry: Any, values: Any) -> list[Any]:
 
 
 def _binned(model: Any, entry: Any, decide: Decide) -> list[tuple[float, float]]:
-    bins = model._store.encoder.bins
+    bins = model.store.encoder.bins
     cuts, edges = bins.cuts.get(entry.slot), bins.edges.get(entry.slot)
     if cuts is None:
         raise NotLearned(
@@ -130,7 +130,7 @@ def _binned(model: Any, entry: Any, decide: Decide) -> list[tuple[float, float]]
 
 def _pieces(model: Any, entry: Any) -> tuple[list[_Piece], bool]:
     """Return pieces of the line around the numbers of each class, and whether most events have none."""
-    tables = model._store.tables
+    tables = model.store.tables
     numbers, unit = tables.gaussians, tables.unit
     numbers.settle_all()
     cells = [entry.slot * numbers.classes + label for label in range(tables.labels)]

@@ -92,12 +92,12 @@ class SlidingWindow(BayesClassifier):
         self._begin()
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
-        store = self.learner._store
+        store = self.learner.store
         store.slide(self.size)
         return store
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return SlidingReading(self.learner._reading)
+        return SlidingReading(self.learner.reading)
 
     # -- the learner's own attributes ---------------------------------------------------------------------------------
 
@@ -178,20 +178,20 @@ class SlidingWindow(BayesClassifier):
     def log_evidence(self) -> float:
         return self.learner.log_evidence()
 
-    def _draw(self, rng: np.random.Generator) -> DrawnClassifier:
-        return self.learner._draw(rng)
+    def draw_tables(self, rng: np.random.Generator) -> DrawnClassifier:
+        return self.learner.draw_tables(rng)
 
-    def _shares_in_a_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
-        return self.learner._shares_in_a_world(x, rng)
+    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+        return self.learner.shares_in_a_drawn_world(x, rng)
 
     @property
-    def _target(self) -> str:
-        return self.learner._target
+    def target_name(self) -> str:
+        return self.learner.target_name
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
-    def _derived(self) -> dict[str, Any]:
-        return self.learner._derived()
+    def derived_state(self) -> dict[str, Any]:
+        return self.learner.derived_state()
 
-    def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        self.learner._load_derived(derived)
+    def load_derived(self, derived: Mapping[str, Any]) -> None:
+        self.learner.load_derived(derived)

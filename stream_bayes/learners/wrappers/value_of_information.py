@@ -78,6 +78,6 @@ def _check(model: Any, x: Mapping[Any, Any], feature: Any) -> None:
         raise BadValue(f"the event has {shown(feature)} already, as {shown(x[feature])}: leave it out")
     if not model.classes_:
         raise NotLearned("no class is known yet, so that nothing can be worth anything")
-    features = model._store.encoder.features
+    features = model.store.encoder.features
     if feature not in features:
         raise UnknownFeature(f"no feature {shown(feature)} is known; there are {shown(list(features))}")

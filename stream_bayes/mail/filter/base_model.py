@@ -69,7 +69,7 @@ def base_of(model: SpamFilter, least: int = LEAST_MESSAGES, salt: bytes | None =
         raise NotSupported("a filter with a learner keeps counts of its own, of which there is no base")
     base = type(model)(model.classes, pairs=model.pairs, salt=salt or secrets.token_bytes(SALT_BYTES))
     rare = personal = 0
-    for contest, theirs in zip(model._contests, base._contests, strict=True):
+    for contest, theirs in zip(model.contests, base.contests, strict=True):
         scorer, made = contest.scorer, theirs.scorer
         assert isinstance(scorer, TokenScorer) and isinstance(made, TokenScorer)
         scorer.close_gaps(contest.receipts)

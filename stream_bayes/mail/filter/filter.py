@@ -185,23 +185,23 @@ class SpamFilter(base.Classifier):
                 raise BadValue(f"{name} must be 16 to 64 bytes, or None")
         if key is not None and salt is not None:
             raise BadValue("tokens are hashed with a key or with a salt; give one of them")
-        self._ages = TokenAges(None if keep is None else _days("keep", keep))
-        self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
+        self.token_ages = TokenAges(None if keep is None else _days("keep", keep))
+        self.tokenizer = EmailTokens(parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id)
         self._begin_tokens()
         self.set_costs(costs)
-        self._contests = self._make_contests()
+        self.contests = self._make_contests()
         # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
         self._last_scored: _Scored | None = None
 
     def _begin_tokens(self) -> None:
         """Begin what depends on the hashes of tokens."""
         self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
-        self._tokens.correspondents = Correspondents(self.token_key)
+        self.tokenizer.correspondents = Correspondents(self.token_key)
 
     @property
     def correspondents(self) -> Correspondents:
         """Whom one has written to."""
-        correspondents = self._tokens.correspondents
+        correspondents = self.tokenizer.correspondents
         assert correspondents is not None
         return correspondents
 
@@ -228,13 +228,13 @@ class SpamFilter(base.Classifier):
         return Receipts(UNLIMITED if number else self.max_receipts)
 
     @property
-    def _unwanted(self) -> Contest:
+    def unwanted_contest(self) -> Contest:
         """The contest of the unwanted classes, together, against the wanted one."""
-        return self._contests[0]
+        return self.contests[0]
 
     def _sides(self, number: int) -> tuple[int, ...]:
         """Return the label in each contest of a message of a class."""
-        return (int(number > 0), *(int(number == own) for own in range(1, len(self._contests))))
+        return (int(number > 0), *(int(number == own) for own in range(1, len(self.contests))))
 
     def _by_class(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
         """Return a value for each class, from one for each label of each contest."""
@@ -246,7 +246,7 @@ class SpamFilter(base.Classifier):
     def _score(self, message: Message) -> _Scored:
         last = self._last_scored
         if last is not None and last.message is message:
-            pairs = zip(self._contests, last.scores, strict=True)
+            pairs = zip(self.contests, last.scores, strict=True)
             if any(contest.scorer.version != score.version for contest, score in pairs):
                 self._last_scored = last = last._replace(scores=self._scores_of(last.bag))
             return last
@@ -258,7 +258,7 @@ class SpamFilter(base.Classifier):
 
     def _scores_of(self, bag: Bag) -> tuple[MessageScore, ...]:
         """Return the score of a bag in each contest."""
-        return tuple(contest.scorer.score(bag) for contest in self._contests)
+        return tuple(contest.scorer.score(bag) for contest in self.contests)
 
     def bag_of(self, x: Message) -> FilterBag:
         """Return the tokens of a message as the filter stores them. Every verb takes them in the message's place.
@@ -267,7 +267,7 @@ class SpamFilter(base.Classifier):
         """
         if isinstance(x, FilterBag):
             return x
-        bag = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
+        bag = self.tokenizer.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
         return FilterBag(self.stored_bag(bag))
 
     def stored_bag(self, bag: Bag) -> Bag:
@@ -318,28 +318,28 @@ class SpamFilter(base.Classifier):
             raise BadValue(f"an id is a string; got {key!r}")
         if at is not None:
             check_number("at", at)
-        if key in self._unwanted.receipts.by_id:
+        if key in self.unwanted_contest.receipts.by_id:
             self._correct(key, number)
             return
         if at is not None:
             self._expire_tokens(at)
         scored = self._score(x)
-        for contest, score, side in zip(self._contests, scored.scores, self._sides(number), strict=True):
+        for contest, score, side in zip(self.contests, scored.scores, self._sides(number), strict=True):
             contest.learn(key, scored.bag, score, side)
         self._drop_receipts()
         self._evict_tokens()
 
     def _expire_tokens(self, at: float) -> None:
         """Drop the tokens that were not learned for too long at a time."""
-        last = self._ages.expired(at, self.clock)
+        last = self.token_ages.expired(at, self.clock)
         if last is not None:
-            for contest in self._contests:
+            for contest in self.contests:
                 contest.scorer.expire_tokens(last, contest.receipts)
             self._last_scored = None
 
     def _drop_receipts(self) -> None:
         """Drop the receipts of messages that the first contest has none of any more, in the others too."""
-        first, *others = [contest.receipts for contest in self._contests]
+        first, *others = [contest.receipts for contest in self.contests]
         for receipts in others:
             if len(receipts) > len(first):
                 for key in receipts.by_id.keys() - first.by_id.keys():
@@ -347,7 +347,7 @@ class SpamFilter(base.Classifier):
 
     def _evict_tokens(self) -> None:
         """Evict tokens where there are too many."""
-        for contest in self._contests:
+        for contest in self.contests:
             contest.scorer.evict_tokens(self.max_tokens, contest.receipts)
 
     def learn_sent(self, mail: bytes) -> int:
@@ -379,7 +379,7 @@ class SpamFilter(base.Classifier):
         It calibrates on the scores that the messages would have now if they had not been learned: the scores that
         they had when they came are those of a filter that had learned less.
         """
-        for contest in self._contests:
+        for contest in self.contests:
             contest.replay()
 
     def id_of(self, x: Message) -> str:
@@ -400,7 +400,7 @@ class SpamFilter(base.Classifier):
         self._correct(id, self._class_number(label))
 
     def _correct(self, key: str, number: int) -> None:
-        for contest, side in zip(self._contests, self._sides(number), strict=True):
+        for contest, side in zip(self.contests, self._sides(number), strict=True):
             contest.correct(key, side)
 
     def forget(self, id: str) -> None:
@@ -414,18 +414,18 @@ class SpamFilter(base.Classifier):
         self._check_receipt(id)
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
-        for contest in self._contests:
+        for contest in self.contests:
             contest.forget(id)
 
     def label_of(self, id: str) -> Hashable | None:
         """Return the present class of a message; None if there is no receipt for this id."""
-        if id not in self._unwanted.receipts.by_id:
+        if id not in self.unwanted_contest.receipts.by_id:
             return None
-        sides = [contest.receipts.by_id[id].label for contest in self._contests]
+        sides = [contest.receipts.by_id[id].label for contest in self.contests]
         return self.classes[sides.index(1, 1) if len(sides) > 1 and sides[0] else sides[0]]
 
     def _check_receipt(self, key: str) -> None:
-        if key not in self._unwanted.receipts.by_id:
+        if key not in self.unwanted_contest.receipts.by_id:
             raise NotLearned(
                 f"there is no receipt for the id {key!r}; the filter holds those of the last {self.max_receipts} "
                 "messages: learn the message with the right label instead"
@@ -439,7 +439,7 @@ class SpamFilter(base.Classifier):
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message is one value
         """Return the probability of each class; empty before anything was learned."""
-        first = self._unwanted
+        first = self.unwanted_contest
         if not first.scorer.is_trained:
             return {}
         scored = self._score(x)
@@ -455,11 +455,11 @@ class SpamFilter(base.Classifier):
 
     def _kinds(self, scored: _Scored) -> list[float]:
         """Return the probability of each unwanted class, if a message is of one of them."""
-        if len(self._contests) == 1:
+        if len(self.contests) == 1:
             return [1.0]
         alone = [
             logistic(contest.message_odds(score.score, len(scored.bag)))
-            for contest, score in zip(self._contests[1:], scored.scores[1:], strict=True)
+            for contest, score in zip(self.contests[1:], scored.scores[1:], strict=True)
         ]
         return [each / sum(alone) for each in alone]
 
@@ -471,7 +471,7 @@ class SpamFilter(base.Classifier):
         """
         if not self._unread.isdisjoint(bag):
             return True
-        first = self._unwanted
+        first = self.unwanted_contest
         return first.log_odds(first.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
 
     def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
@@ -522,9 +522,9 @@ class SpamFilter(base.Classifier):
         decided = self.rule.decide(probabilities)
         wanted, *unwanted = self.classes
         if decided == wanted and self._unsure_is_allowed:
-            lowest = self._unwanted.calibration.low_score(MAX_MISSED)
+            lowest = self.unwanted_contest.calibration.low_score(MAX_MISSED)
             if lowest is not None:
-                bound = logistic(self._unwanted.log_odds(lowest))
+                bound = logistic(self.unwanted_contest.log_odds(lowest))
                 return self._unsure if sum(probabilities[name] for name in unwanted) >= bound else decided
         return decided
 
@@ -544,7 +544,7 @@ class SpamFilter(base.Classifier):
     @property
     def learned(self) -> tuple[int, ...]:
         """The number of messages of each class behind a verdict, those of a user's site too."""
-        return self._by_class([contest.learned for contest in self._contests])
+        return self._by_class([contest.learned for contest in self.contests])
 
     def explain_one(self, x: Message) -> SpamExplanation:
         """Return the tokens that decided, in clear, with their contributions to the score.
@@ -554,13 +554,13 @@ class SpamFilter(base.Classifier):
         scored = self._score(x)
         proba = self.predict_proba_one(x)
         number = max(range(len(self.classes)), key=lambda each: proba.get(self.classes[each], 0.0))
-        if len(self._contests) == 1:
+        if len(self.contests) == 1:
             number, names = 0, (self.classes[0], self.classes[1])
         else:
             names = (OTHERS, self.classes[number]) if number else (self.classes[0], OTHERS)
-        rows = self._contests[number].scorer.contributions(scored.bag)
+        rows = self.contests[number].scorer.contributions(scored.bag)
         if self.token_key is not None and not isinstance(x, FilterBag):
-            plain = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
+            plain = self.tokenizer.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
             clear = {_hash(token, self.token_key): token for token in plain}
             rows = [row._replace(token=clear[row.token]) for row in rows]
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
@@ -585,7 +585,7 @@ class SpamFilter(base.Classifier):
         >>> [label for _, label in model.recent_probabilities()]
         [True]
         """
-        first = self._unwanted
+        first = self.unwanted_contest
         return [
             (logistic(first.log_odds(score)), is_unwanted)
             for score, is_unwanted in first.calibration.recent()
@@ -596,51 +596,51 @@ class SpamFilter(base.Classifier):
     @property
     def clock(self) -> int:
         """The number of messages given to learn, each once, learned or skipped."""
-        return self._unwanted.clock
+        return self.unwanted_contest.clock
 
     def ids(self) -> list[str]:
         """Return the ids of the messages that can be corrected or forgotten, oldest first."""
-        return list(self._unwanted.receipts)
+        return list(self.unwanted_contest.receipts)
 
     @property
     def replay_is_due(self) -> bool:
         """True if a replay may change verdicts: of a young filter, or after a long run of one class."""
-        return any(contest.replay_is_due for contest in self._contests)
+        return any(contest.replay_is_due for contest in self.contests)
 
     @property
     def tokens(self) -> int:
         """The number of tokens held; 0 with a learner, which has its own."""
-        scorer = self._unwanted.scorer
+        scorer = self.unwanted_contest.scorer
         return len(scorer.table) if isinstance(scorer, TokenScorer) else 0
 
     @property
     def correctable(self) -> int:
         """The number of messages that can be corrected or forgotten."""
-        return len(self._unwanted.receipts)
+        return len(self.unwanted_contest.receipts)
 
     @property
     def messages(self) -> dict[Any, float]:
         """The number of messages learned by class; long ones count in part."""
-        pairs = [contest.scorer.messages for contest in self._contests]
+        pairs = [contest.scorer.messages for contest in self.contests]
         return dict(zip(self.classes, self._by_class(pairs), strict=True))
 
     @property
     def pooled_messages(self) -> dict[Any, float]:
         """The messages behind a score by class: of a user's filter, those of the site too."""
-        pairs = [contest.scorer.pooled_messages for contest in self._contests]
+        pairs = [contest.scorer.pooled_messages for contest in self.contests]
         return dict(zip(self.classes, self._by_class(pairs), strict=True))
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of counts, codes, receipts and calibration, without the texts of tokens."""
-        return sum(contest.memory_bytes for contest in self._contests)
+        return sum(contest.memory_bytes for contest in self.contests)
 
     # -- counts, merging, state ---------------------------------------------------------------------------------------
 
     def export_counts(self) -> dict[str, Any]:
         """Return the messages by class, and by token and class, for use in another program."""
         names = (self.classes[0], self.classes[1])
-        first, *others = [contest.scorer.export_counts(names) for contest in self._contests]
+        first, *others = [contest.scorer.export_counts(names) for contest in self.contests]
         if not others:
             return first
         nothing = (0.0, 0.0)
@@ -655,11 +655,11 @@ class SpamFilter(base.Classifier):
 
     def import_counts(self, counts: Mapping[str, Any]) -> None:
         """Add counts as `export_counts` returns them: all of them, or none."""
-        if len(self._contests) == 1:
-            self._unwanted.scorer.import_counts(counts, (self.classes[0], self.classes[1]))
+        if len(self.contests) == 1:
+            self.unwanted_contest.scorer.import_counts(counts, (self.classes[0], self.classes[1]))
         else:
             tokens, table, totals = checked_counts(counts, self.classes)
-            for number, contest in enumerate(self._contests):
+            for number, contest in enumerate(self.contests):
                 ones = [number] if number else list(range(1, len(self.classes)))
                 pairs = [
                     np.stack([each.sum(-1) - (ones_of := each[..., ones].sum(-1)), ones_of], -1)
@@ -701,14 +701,14 @@ class SpamFilter(base.Classifier):
         (0, 0)
         """
         check_number("weight", weight, above=True)
-        if self._unwanted.scorer.is_trained or self.correctable or len(self.correspondents):
+        if self.unwanted_contest.scorer.is_trained or self.correctable or len(self.correspondents):
             raise CannotMerge(
                 "a prior is what a filter begins with, and this one has learned something already"
             )
         for name in ("classes", "key", "pairs"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
-        for contest, theirs in zip(self._contests, other._contests, strict=True):
+        for contest, theirs in zip(self.contests, other.contests, strict=True):
             scorer, source = contest.scorer, theirs.scorer
             if not (isinstance(scorer, TokenScorer) and isinstance(source, TokenScorer)):
                 raise NotSupported("a filter with a learner takes no prior, and is none")
@@ -722,7 +722,7 @@ class SpamFilter(base.Classifier):
     @property
     def prior_messages(self) -> dict[Any, float]:
         """The messages by class that a prior stands for."""
-        pairs = [contest.scorer.prior_messages for contest in self._contests]
+        pairs = [contest.scorer.prior_messages for contest in self.contests]
         return dict(zip(self.classes, self._by_class(pairs), strict=True))
 
     def merge(self, other: Self) -> Self:
@@ -738,26 +738,26 @@ class SpamFilter(base.Classifier):
             raise CannotMerge("the filters differ in learner")
         if any(self.prior_messages.values()) and any(other.prior_messages.values()):
             raise CannotMerge("both filters begin with a base, which would count twice")
-        shared = self._unwanted.receipts.by_id.keys() & other._unwanted.receipts.by_id.keys()
+        shared = self.unwanted_contest.receipts.by_id.keys() & other.unwanted_contest.receipts.by_id.keys()
         if shared:
             raise CannotMerge(f"both filters learned the message {min(shared)!r}: forget it in one of them")
-        for contest, theirs in zip(self._contests, other._contests, strict=True):
+        for contest, theirs in zip(self.contests, other.contests, strict=True):
             theirs.scorer.close_gaps(theirs.receipts)
             contest.scorer.merge(theirs.scorer, contest.receipts, theirs.receipts.by_id)
         self.correspondents.merge(other.correspondents)
         self._drop_receipts()
         self._evict_tokens()
-        for contest in self._contests:
+        for contest in self.contests:
             contest.replay_if_young()
         return self
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments without the key, as JSON. Filters with equal ones can load each other's states."""
-        return save_settings(self._arguments())
+        return save_settings(self.arguments())
 
     def state(self) -> dict[str, Any]:
         """Return the whole filter without its key: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._contests, self.correspondents, self._ages)
+        return save_state(self.arguments(), self.contests, self.correspondents, self.token_ages)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], key: bytes | None = None) -> Self:
@@ -775,9 +775,11 @@ class SpamFilter(base.Classifier):
         BadState
             If anything is wrong with the state.
         """
-        return load_state(cls, lambda model: (model._contests, model.correspondents, model._ages), state, key)
+        return load_state(
+            cls, lambda model: (model.contests, model.correspondents, model.token_ages), state, key
+        )
 
-    def _arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ARGUMENTS}
 
     def __getstate__(self) -> dict[str, Any]:

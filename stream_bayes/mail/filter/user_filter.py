@@ -110,11 +110,11 @@ class UserFilter(SpamFilter):
             limits=site.limits,
             authserv_id=site.authserv_id,
         )
-        self._tokens = site._tokens
+        self.tokenizer = site.tokenizer
 
     def state(self) -> dict[str, Any]:
         """Return the user's own part of the filter: JSON values, and arrays under "arrays"."""
-        return save_state(self._arguments(), self._contests, Correspondents(), self._ages)
+        return save_state(self.arguments(), self.contests, Correspondents(), self.token_ages)
 
     def add_prior(self, other: SpamFilter, weight: float = 0.0) -> Self:
         """Raise `NotSupported`: the prior of a user is the site."""
@@ -125,7 +125,7 @@ class UserFilter(SpamFilter):
         raise NotSupported("whom one has written to is learned by the site's filter, for all of its users")
 
     def _make_contest(self, number: int) -> Contest:
-        theirs = self._site._contests[number]
+        theirs = self._site.contests[number]
         return Contest(
             UserScorer(_built_in(theirs.scorer), self.influence),
             UserCalibration(theirs.calibration),
@@ -137,7 +137,7 @@ class UserFilter(SpamFilter):
 
     @property
     def _scorers(self) -> list[UserScorer]:
-        return [cast("UserScorer", contest.scorer) for contest in self._contests]
+        return [cast("UserScorer", contest.scorer) for contest in self.contests]
 
     @property
     def site(self) -> SpamFilter:
@@ -148,10 +148,10 @@ class UserFilter(SpamFilter):
     def site(self, site: SpamFilter) -> None:
         if site is self._site:
             return
-        for own, theirs in zip(self._contests, site._contests, strict=True):
+        for own, theirs in zip(self.contests, site.contests, strict=True):
             cast("UserScorer", own.scorer).read_over(_built_in(theirs.scorer))
             cast("UserCalibration", own.calibration).site = theirs.calibration
-        self._site, self._tokens, self._last_scored = site, site._tokens, None
+        self._site, self.tokenizer, self._last_scored = site, site.tokenizer, None
 
     @property
     def rule(self) -> Rule:
@@ -205,7 +205,9 @@ class UserFilter(SpamFilter):
 
         return cast(
             "Self",
-            load_state(make, lambda model: (model._contests, Correspondents(), model._ages), state, site.key),
+            load_state(
+                make, lambda model: (model.contests, Correspondents(), model.token_ages), state, site.key
+            ),
         )
 
     def set_quota(self, max_tokens: int, max_receipts: int) -> bool:
@@ -213,9 +215,9 @@ class UserFilter(SpamFilter):
         if (self.max_tokens, self.max_receipts) == (max_tokens, max_receipts):
             return False
         self.max_tokens = max_tokens
-        self.max_receipts = self._unwanted.receipts.limit = max_receipts
+        self.max_receipts = self.unwanted_contest.receipts.limit = max_receipts
         for key in self.ids()[: max(self.correctable - max_receipts, 0)]:
-            self._unwanted.receipts.remove(key)
+            self.unwanted_contest.receipts.remove(key)
         self._drop_receipts()
         self._evict_tokens()
         return True

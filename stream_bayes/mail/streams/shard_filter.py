@@ -101,7 +101,7 @@ class FilterTotal:
     @classmethod
     def published(cls, state: Mapping[str, Any], key: bytes | None) -> Self:
         """Return an empty sum for filters with the arguments of a published state."""
-        return cls(SpamFilter(**SpamFilter.from_state(state, key)._arguments()))
+        return cls(SpamFilter(**SpamFilter.from_state(state, key).arguments()))
 
     def shard_model(self, shard: int) -> ShardFilterModel:
         """Return the filter of a shard."""
@@ -113,7 +113,7 @@ class FilterTotal:
 
     def clone(self) -> SpamFilter:
         """Return a filter that has learned nothing."""
-        return SpamFilter(**self.empty._arguments())
+        return SpamFilter(**self.empty.arguments())
 
     def loaded(self, shard: int, parts: Mapping[str, bytes]) -> SpamFilter:
         """Return the filter of a publication, with everything checked.
@@ -144,7 +144,7 @@ class FilterTotal:
         replaced = self._shards | shards
         total = TokenScorer(self.empty.influence)
         for _, one in sorted(replaced.items()):
-            theirs = cast("TokenScorer", one._unwanted.scorer)
+            theirs = cast("TokenScorer", one.unwanted_contest.scorer)
             size = len(theirs.table)
             total.absorb(
                 list(theirs.table.vocabulary.values),
@@ -174,12 +174,16 @@ class FilterTotal:
         """The sum as a filter, with the calibration of the shard that has seen most messages. It has no receipts."""
         with self.lock:
             found = self.clone()
-            most = max(self._shards.values(), key=lambda one: one._unwanted.calibration.seen, default=found)
+            most = max(
+                self._shards.values(), key=lambda one: one.unwanted_contest.calibration.seen, default=found
+            )
             calibration = ScoreCurve()
-            calibration.load(most._unwanted.calibration.meta(), most._unwanted.calibration.arrays())
+            calibration.load(
+                most.unwanted_contest.calibration.meta(), most.unwanted_contest.calibration.arrays()
+            )
             total = FilterTotal(self.empty)
             total.replace(self._shards)
-            found._contests = (replace(found._unwanted, scorer=total.scorer, calibration=calibration),)
+            found.contests = (replace(found.unwanted_contest, scorer=total.scorer, calibration=calibration),)
             return found
 
     @property
@@ -288,7 +292,7 @@ class ShardFilter(SpamFilter):
 
     def __init__(self, total: FilterTotal) -> None:
         self._total = total
-        super().__init__(**total.empty._arguments())
+        super().__init__(**total.empty.arguments())
 
     def _make_contest(self, number: int) -> Contest:
         self.shard_scorer = ShardScorer(self._total, self.influence)
@@ -308,15 +312,15 @@ class ShardFilter(SpamFilter):
 
     def fill_from(self, other: SpamFilter) -> None:
         """Continue with everything that another filter holds."""
-        theirs = cast("TokenScorer", other._unwanted.scorer)
+        theirs = cast("TokenScorer", other.unwanted_contest.scorer)
         own = self.shard_scorer
         own.table, own.weights = theirs.table, theirs.weights
-        self._contests = (replace(other._unwanted, scorer=own),)
+        self.contests = (replace(other.unwanted_contest, scorer=own),)
 
     def content(self) -> _FilterContent:
         """Return a copy of what is published: counts, margins and calibration, without receipts."""
-        contest = replace(self._unwanted, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
-        return _FilterContent(save_state(self._arguments(), [contest], self.correspondents, self._ages))
+        contest = replace(self.unwanted_contest, receipts=Receipts(self.max_receipts), rehearsal=Rehearsal())
+        return _FilterContent(save_state(self.arguments(), [contest], self.correspondents, self.token_ages))
 
 
 class ShardFilterModel:

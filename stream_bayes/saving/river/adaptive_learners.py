@@ -163,7 +163,7 @@ class _Events(ValueCodec):
 
 def _are_codes(instance: Any) -> bool:
     """Return True if the newest events are codes of the first store."""
-    encoder = instance._store.encoder
+    encoder = instance.store.encoder
     return all(
         label < len(encoder.labels)
         and all(

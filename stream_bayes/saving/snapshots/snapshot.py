@@ -192,7 +192,7 @@ class Snapshot:
         if comment_size != (0 if key is None else signature.SIZE):
             raise BadSnapshot("the zip has a comment, which is not a signature: it was altered")
         archive.check(view, extents, comment_size)
-        snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], extents[1:]))
+        snapshot: Self = cls.from_meta(meta, read_sections(view, meta["sections"], extents[1:]))
         # What remains is to be spelled the one way in which it is written: key order, names twice, headers of arrays.
         for entry, extent in zip(snapshot._entries(), extents, strict=True):
             first = entry.parts[0]
@@ -201,7 +201,7 @@ class Snapshot:
         return snapshot
 
     @classmethod
-    def _from_meta(cls, meta: Mapping[str, Any], sections: Mapping[str, State]) -> Self:
+    def from_meta(cls, meta: Mapping[str, Any], sections: Mapping[str, State]) -> Self:
         try:
             return cls(
                 sections=sections,
@@ -248,7 +248,7 @@ def describe(head: Bytes, size: int) -> dict[str, Any]:
     ('Counter', 7, {'metrics': {'text': 10}}, False)
     """
     meta, _, comment_size = _read_head(head, size)
-    Snapshot._from_meta(meta, {})
+    Snapshot.from_meta(meta, {})
     return {**meta, "bytes": size, "signed": comment_size > 0}
 
 

@@ -340,7 +340,7 @@ def _network(
             f"model.prior: is for a class; the prior of a {NETWORK} are the tables of its structure's file"
         )
     network = make_network(arguments, schema)
-    if network.unseen == "error" and (empty := network._without_values()):
+    if network.unseen == "error" and (empty := network.variables_without_values()):
         raise BadConfig(
             f"model.arguments.unseen: 'error' refuses values that were never learned, so that no event with "
             f"{shown(empty)} would ever be learned; declare their values in [schema.features], or choose 'novel'"

@@ -28,9 +28,9 @@ def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
         return f"{type(model).__name__} cannot unlearn"
     if not model.unlearns:
         return f"a {type(model).__name__} cannot unlearn: it is no sum of what it learned"
-    if model._store.cuts_move:
+    if model.store.cuts_move:
         return f"a {type(model).__name__} whose cuts move, by Binning(moving=True), cannot unlearn"
-    if is_read_again and (model.half_life is not None or model._store.window is not None):
+    if is_read_again and (model.half_life is not None or model.store.window is not None):
         return (
             f"a {type(model).__name__} with half_life or window unlearns a sample by the moment at which it was "
             "learned, which only remembered samples have; raise labels.most_correctable and correct_within"
@@ -43,10 +43,10 @@ def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock:
 
     With fading or a window, exactly that sample is unlearned, not an equal one of another time.
     """
-    if learner._store.tables.timed:
-        learner._store.unlearn(content, y, w, clock)
+    if learner.store.tables.timed:
+        learner.store.unlearn(content, y, w, clock)
         return
-    by_moment = learner.half_life is not None or learner._store.window is not None
+    by_moment = learner.half_life is not None or learner.store.window is not None
     learner.unlearn_one(content, y, w, clock if by_moment else None)
 
 
@@ -64,7 +64,7 @@ def relabel(
     >>> model.predict_proba_one({"sky": "grey"})
     {'rain': 1.0}
     """
-    if learner._store.slides:  # first, else the new sample would evict another one
+    if learner.store.slides:  # first, else the new sample would evict another one
         unlearn(learner, content, was, w, clock)
         try:
             learner.learn_one(content, y, w)
@@ -72,7 +72,7 @@ def relabel(
             learner.learn_one(content, was, w)
             raise
         return
-    timed = learner._store.tables.timed  # its clock is the sample's own time
+    timed = learner.store.tables.timed  # its clock is the sample's own time
     learner.learn_one(content, y, w, clock * MICROSECOND if timed and clock is not None else None)
     try:
         unlearn(learner, content, was, w, clock)

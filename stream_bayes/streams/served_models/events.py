@@ -316,7 +316,7 @@ class ServedEvents(UnlabelledModel):
     def _judge(self, x: Any, at: float | None) -> tuple[float, Iterable[Any]]:
         """Return the log-likelihood of an event and its new values; NaN if it needs more memory than the budget."""
         try:
-            judged: tuple[float, Iterable[Any]] = self.answering._judge(x, *self._time(at))
+            judged: tuple[float, Iterable[Any]] = self.answering.log_likelihood_and_novel(x, *self._time(at))
         except BudgetExceeded as error:
             self._warn("no score of an event; it is learned all the same: %s", error)
             return math.nan, ()
@@ -479,7 +479,7 @@ def variables_of(model: EventModel) -> Sequence[Any]:
     if isinstance(model, MarkovChain):
         return [model.variable]
     if isinstance(model, HiddenMarkov):
-        return model._names
+        return model.variable_names
     return [*model.structure] if isinstance(model, TIMELESS) else model.variables
 
 

@@ -58,7 +58,7 @@ class ServedLearner:
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
         self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
-        self.is_timed = learner._store.tables.timed
+        self.is_timed = learner.store.tables.timed
         self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
         if self._limit is not None or (self.is_timed and self._max_skew is not None):
             self.learn = self._learn_within_limit
@@ -92,7 +92,7 @@ class ServedLearner:
 
         A sample that is not learned has time 0.
         """
-        store = self.model._store
+        store = self.model.store
         newest = store.tables.time if store.tables.has_time else None
         found: list[int] = []
         for y, at in zip(ys, [None] * len(ys) if ats is None else ats, strict=True):
@@ -117,7 +117,7 @@ class ServedLearner:
     def _advance_past(self, refused: StreamBayesError | None) -> None:
         # So a stream that goes on after a longer pause is read again, a few samples later.
         if isinstance(refused, TooFarAhead) and self._max_skew is not None:
-            self.model.advance_to(int(self.model._store.tables.time) * MICROSECOND + self._max_skew)
+            self.model.advance_to(int(self.model.store.tables.time) * MICROSECOND + self._max_skew)
 
     def process(
         self,
@@ -147,11 +147,11 @@ class ServedLearner:
         answers, fault = process_samples(self.model, xs, ys, ws, moments)
         refused = fault or refused
         self._advance_past(refused)
-        return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
+        return AnswerColumns(answers, self.model.store.encoder.labels.values), refused
 
     @property
     def clock(self) -> int | None:
-        return int(self.model._store.tables.learned_at) if self.is_timed else self.model.clock
+        return int(self.model.store.tables.learned_at) if self.is_timed else self.model.clock
 
     drifts = None
     drift_state = None

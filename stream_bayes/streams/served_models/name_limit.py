@@ -35,14 +35,14 @@ class NameLimit:
     """
 
     def __init__(self, learner: BayesClassifier | BayesNet | BayesRegressor, max_names: int) -> None:
-        encoder = learner._store.encoder
+        encoder = learner.store.encoder
         self.max_names = max_names
         self._learner = learner
         self._applies = not (encoder.declared or isinstance(encoder, BagEncoder))
 
     @property
     def _known(self) -> Mapping[Any, Any]:
-        known: Mapping[Any, Any] = self._learner._store.encoder.features
+        known: Mapping[Any, Any] = self._learner.store.encoder.features
         return known
 
     def check(self, x: Any) -> None:

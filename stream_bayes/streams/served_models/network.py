@@ -119,14 +119,14 @@ class ServedNetwork(UnlabelledModel):
         If it needs more memory than the budget it is NaN, so that the event is learned.
         """
         try:
-            return network._judge(x)
+            return network.log_likelihood_and_novel(x)
         except BudgetExceeded as error:
             if not self._has_unscored:
                 self._has_unscored = True
                 logger.warning(
                     "no score of events with missing values; they are learned all the same: %s", error
                 )
-            return math.nan, network._novel(x)
+            return math.nan, network.novel_values(x)
 
     def _predict_one(self, network: BayesNet, x: Any, name: Any) -> Answer:
         """Return the probabilities of a variable; empty if they cannot be computed, so that the event is learned."""

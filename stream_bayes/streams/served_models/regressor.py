@@ -70,7 +70,7 @@ class ServedRegressor(ServedLearner):
         self.model = learner
         self._holds = isinstance(learner, AdaptiveRegression)
         self.answer, self.learn, self.predict_then_learn = self._answer, self._learn, self._predict_then_learn
-        self.is_timed = learner._store.tables.timed
+        self.is_timed = learner.store.tables.timed
         self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
 
     def work(self) -> bool:

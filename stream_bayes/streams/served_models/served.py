@@ -106,7 +106,7 @@ def served(
         return ServedMixture(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
     learner = last.learner if isinstance(last, DriftAdaptive) else last
-    if isinstance(learner, BayesClassifier) and learner._store.tables.timed:
+    if isinstance(learner, BayesClassifier) and learner.store.tables.timed:
         raise BadValue(
             f"half_life={learner.half_life!r} is in stream time, and samples behind transformers or drift detection "
             "have none; leave these out, or give half_life in events"

@@ -18,12 +18,12 @@ ORDERS = pytest.mark.parametrize("order", [1, 2, 3])
 
 
 def rows_store(order: int = 1, max_values: int | None = None, **settings: Any) -> CountStore:
-    return CountStore(NaiveBayes(max_values=max_values)._store.encoder, order=order, **settings)
+    return CountStore(NaiveBayes(max_values=max_values).store.encoder, order=order, **settings)
 
 
 def bag_store(max_values: int | None = None, **settings: Any) -> CountStore:
     kind = BernoulliNB if settings.get("word_histogram") else MultinomialNB
-    return CountStore(kind(max_values=max_values)._store.encoder, **settings)
+    return CountStore(kind(max_values=max_values).store.encoder, **settings)
 
 
 def learned(samples: list[Sample], order: int = 1, **settings: Any) -> CountStore:

@@ -221,5 +221,5 @@ def test_a_new_word_takes_spare_room_the_short_way_to_the_same_counts(
     for x, y in mails:
         long.learn_one(x, y)
     assert len(calls) > 60
-    assert short._store.by_name() == long._store.by_name()
+    assert short.store.by_name() == long.store.by_name()
     assert short.predict_proba_one(mails[3][0]) == long.predict_proba_one(mails[3][0])

@@ -179,8 +179,8 @@ def test_a_window_over_numbers_with_spikes_holds_what_the_newest_events_come_to(
     fresh = GaussianNB()
     for event in events[-50:]:
         fresh.learn_one(*event)
-    for name, moments in fresh._store.by_name().items():
-        assert window._store.by_name()[name] == pytest.approx(moments, rel=1e-9)
+    for name, moments in fresh.store.by_name().items():
+        assert window.store.by_name()[name] == pytest.approx(moments, rel=1e-9)
 
 
 IMPOSSIBLE: dict[str, tuple[str, int, float]] = {

@@ -20,7 +20,7 @@ from stream_bayes.core.counts.store import CountStore
 
 
 def store(order: int = 1, **settings: Any) -> CountStore:
-    return CountStore(NaiveBayes()._store.encoder, order=order, **settings)
+    return CountStore(NaiveBayes().store.encoder, order=order, **settings)
 
 
 rooms = st.lists(st.integers(0, 5), max_size=7)
@@ -156,9 +156,9 @@ def test_buckets_hold_as_many_words_as_have_their_count_in_rising_order(many, so
     for (words, y, w), learning in events:
         bag: dict[Any, Any] = {f"w{word}": 1 for word in words}
         (model.learn_one if learning else model.unlearn_one)(bag, y, w=w)
-        counts = model._store.by_name()
-        histogram: Any = model._store.tables.values.histogram
-        for label, name in enumerate(model._store.encoder.labels.values):
+        counts = model.store.by_name()
+        histogram: Any = model.store.tables.values.histogram
+        for label, name in enumerate(model.store.encoder.labels.values):
             held = [n for key, n in counts.items() if len(key) > 1 and key[-1] == name]
             found, node = [], histogram.head[label]
             while node >= 0:
@@ -190,7 +190,7 @@ def test_whatever_the_weights_and_the_order_nothing_is_left_when_all_is_taken_ba
         learned.append((event(number), weight, model.clock))
     for x, weight, clock in data.draw(st.permutations(learned)):
         model.unlearn_one(x, "y", w=weight, at=clock)
-    assert model._store.by_name() == {}
+    assert model.store.by_name() == {}
     assert model.classes_ == ()
     assert model.predict_proba_one(learned[0][0]) == {}
 
@@ -207,7 +207,7 @@ def test_what_is_left_of_many_weights_is_known_to_a_billionth_of_the_largest_eve
             rest.learn_one(event(number), "y", w=weight)
     for number, weight in taken:
         model.unlearn_one(event(number), "y", w=weight)
-    left, expected = model._store.by_name(), rest._store.by_name()
+    left, expected = model.store.by_name(), rest.store.by_name()
     assert model.classes_ == rest.classes_
     for name in left.keys() | expected.keys():
         assert abs(left.get(name, 0.0) - expected.get(name, 0.0)) <= 1e-9 * 3 * sum(weights)
@@ -217,7 +217,7 @@ def test_part_of_a_sample_may_be_taken_back_and_the_rest_stays():
     model = NaiveBayes()
     model.learn_one({"a": "u"}, "y", w=2.5)
     model.unlearn_one({"a": "u"}, "y", w=1.0)
-    assert model._store.by_name() == {("y",): 1.5, ("a", "u", "y"): 1.5}
+    assert model.store.by_name() == {("y",): 1.5, ("a", "u", "y"): 1.5}
 
 
 def test_a_remainder_of_tiny_weights_is_no_rounding():
@@ -225,7 +225,7 @@ def test_a_remainder_of_tiny_weights_is_no_rounding():
     for _ in range(3):
         model.learn_one({"a": "u", "b": "w"}, "y", w=1e-12)
     model.unlearn_one({"a": "u", "b": "w"}, "y", w=1e-12)
-    assert list(model._store.by_name().values()) == pytest.approx([2e-12] * 4, rel=1e-9, abs=0.0)
+    assert list(model.store.by_name().values()) == pytest.approx([2e-12] * 4, rel=1e-9, abs=0.0)
 
 
 def test_how_rounding_is_measured_is_saved_and_merged():

@@ -20,12 +20,12 @@ from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, Unkn
 
 def vocabulary(max_values: int | None = None) -> Any:
     """An empty vocabulary, as a text learner has one for its tokens."""
-    encoder: Any = MultinomialNB(max_values=max_values)._store.encoder
+    encoder: Any = MultinomialNB(max_values=max_values).store.encoder
     return encoder.tokens
 
 
 def rows(**arguments: Any) -> Any:
-    return NaiveBayes(**arguments)._store.encoder
+    return NaiveBayes(**arguments).store.encoder
 
 
 class Rank(enum.IntEnum):
@@ -219,7 +219,7 @@ def test_unfinished_business_is_taken_back_by_the_next_sample():
     ],
 )
 def test_a_row_knows_whether_all_it_adds_is_whole(x, w, whole):
-    row = MultinomialNB()._store.encoder.encode(x, "y", w)
+    row = MultinomialNB().store.encoder.encode(x, "y", w)
     assert bool(row.whole) is whole
 
 
@@ -303,7 +303,7 @@ def test_names_of_features_are_str_where_a_schema_is_declared():
 
 
 def test_a_gaussian_learner_takes_every_new_feature_for_a_number():
-    encoder = GaussianNB()._store.encoder
+    encoder = GaussianNB().store.encoder
     with pytest.raises(BadValue, match="'x' is numeric"):
         encoder.encode({"x": "1"}, "y", 1.0)
     with pytest.raises(BadValue, match="finite"):

@@ -180,7 +180,7 @@ def test_late_labels_and_corrections_end_where_the_right_labels_would_have(half_
             right.advance(1)  # the event that learned the wrong label, taken back since
         right.learn_one(x, y, w)
     assert pending.counts["corrected"] > 5
-    mine, theirs = model._store.by_name(), right._store.by_name()
+    mine, theirs = model.store.by_name(), right.store.by_name()
     assert mine.keys() == theirs.keys()
     for name, count in theirs.items():
         assert np.allclose(mine[name], count, rtol=1e-9, atol=1e-12), name

@@ -50,13 +50,13 @@ def test_what_is_read_from_the_counts_is_what_inference_finds(settings: dict[str
     for number, event in enumerate(events(150, 2)):
         x = {name: value for name, value in event.items() if rng.random() < 0.9}
         if number > 5 and x:
-            reading = model._live.joint_reading()
+            reading = model.live.joint_reading()
             assert reading is not None
-            found = reading.log_probability(model._store.encoder.lookup(x))
+            found = reading.log_probability(model.store.encoder.lookup(x))
             if not math.isnan(found):
-                network = model._live.network()
-                codes = network.codes_of(model._store.encoder.lookup(x))
-                expected = float(model._live.engine().log_likelihoods(codes)[0])
+                network = model.live.network()
+                codes = network.codes_of(model.store.encoder.lookup(x))
+                expected = float(model.live.engine().log_likelihoods(codes)[0])
                 assert found == pytest.approx(expected, abs=1e-9)
                 read += 1
         model.learn_one(x)
@@ -67,7 +67,7 @@ def test_an_event_that_lacks_a_parent_or_has_a_new_value_is_not_read() -> None:
     model = BayesNet(STRUCTURE)
     for event in events(100, 3):
         model.learn_one(event)
-    reading, encoder = model._live.joint_reading(), model._store.encoder
+    reading, encoder = model.live.joint_reading(), model.store.encoder
     assert reading is not None
     whole = events(1, 4)[0]
     for change, is_read in [({}, True), ({"d": None}, True), ({"c": None}, False), ({"a": None}, False)]:

@@ -213,7 +213,7 @@ def test_a_late_label_is_learned_with_the_inputs_that_were_predicted(labels: tup
     assert model.hold(held) is held
     model.learn_one(held, labels[0])
     assert set(predicted) == set(labels)
-    assert "(last label 1)" not in model._store.encoder.features
+    assert "(last label 1)" not in model.store.encoder.features
 
 
 def test_a_stream_with_late_labels_holds_them_through_a_snapshot() -> None:

@@ -88,6 +88,6 @@ def test_numbers_that_always_come_in_crowds_have_not_moved() -> None:
         }
         events.append(x)
         model.learn_one(x, "ab"[number % 2])
-    assert isinstance(model._store, CountStore)
-    assert moved_numbers(model._store, events, 30) == ["moved"]
-    assert moved_numbers(model._store, events[-100:], 30) == []
+    assert isinstance(model.store, CountStore)
+    assert moved_numbers(model.store, events, 30) == ["moved"]
+    assert moved_numbers(model.store, events[-100:], 30) == []

@@ -85,7 +85,7 @@ def test_labels_without_end_are_counted_when_no_feature_has_room() -> None:
     for number in range(300):
         model.learn_one({"n": float(number % 7)}, number)
     assert len(model.classes_) == 300
-    assert {len(member._store.encoder.labels) for member in model.members} == {300}
+    assert {len(member.store.encoder.labels) for member in model.members} == {300}
     assert sum(model.predict_proba_one({"n": 1.0}).values()) == pytest.approx(1.0)
 
 
@@ -94,7 +94,7 @@ def test_an_identifier_costs_what_a_category_costs() -> None:
     for n in range(600):
         model.learn_one({"id": f"i{n}", "sky": source.choice(["grey", "blue"])}, n % 3)
     for member, store in zip(model.members, model._stores, strict=True):
-        values = len(member._store.encoder.features["id"].vocabulary)
+        values = len(member.store.encoder.features["id"].vocabulary)
         assert values == min(600, store.arguments["max_values"] + 1)
     assert model.left_out_ == ()
 
@@ -106,7 +106,7 @@ def test_pairs_are_of_the_features_that_tell_most_and_the_others_are_named() -> 
         model.learn_one(x, y)
     telling = {f"n{MOST_PAIRED + k}" for k in range(15, 20)}
     for member, store in zip(model.members, model._stores, strict=True):
-        used = set(member._store.encoder.features)
+        used = set(member.store.encoder.features)
         shown = {trend_name(name) for name in telling} if store.inputs == DEPARTURES else telling
         assert shown <= used
         assert member.clock == 100
@@ -122,7 +122,7 @@ def test_stores_that_begin_anew_share_one_reading_again_and_go_on_from_the_newes
     for x, y in numbers(80, 2, MOST_PAIRED + 20, telling=5):
         model.learn_one(x, y)
     assert model._experts().encoding.shared >= 5
-    weights = [float(np.asarray(member._store.tables.class_samples).sum()) for member in model.members]
+    weights = [float(np.asarray(member.store.tables.class_samples).sum()) for member in model.members]
     assert weights == [80.0] * len(weights)
 
 
@@ -141,8 +141,8 @@ def test_information_orders_features_as_a_slow_count_of_it_does() -> None:
         model.learn_one(x, y)
         for name, table in counts.items():
             table[x[name], y] += 1
-    assert isinstance(model._store, CountStore)
-    order = by_information(model._store)
+    assert isinstance(model.store, CountStore)
+    order = by_information(model.store)
     assert order.index("near") < order.index("far") < min(order.index("none"), order.index("noise"))
     assert order.index("number") < order.index("far")
 
@@ -167,7 +167,7 @@ def test_a_refused_sample_with_a_new_label_begins_no_store_anew() -> None:
     for x, y in stream:
         model.learn_one(x, y)
     members, x = list(model.members), stream[0][0]
-    seen = next(iter(model._store.encoder.features))
+    seen = next(iter(model.store.encoder.features))
     with pytest.raises(BadValue):
         model.learn_one({**x, seen: float("inf")}, "another class")
     model.learn_one(x, "another class", w=0.0)

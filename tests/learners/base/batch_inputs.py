@@ -141,7 +141,7 @@ def answers(given: Any, rows: int) -> list[dict[Any, float]]:
 
 
 def same_knowledge(one: Any, other: Any) -> None:
-    mine, theirs = one._store.by_name(), other._store.by_name()
+    mine, theirs = one.store.by_name(), other.store.by_name()
     assert mine.keys() == theirs.keys()
     for name, value in mine.items():
         assert value == pytest.approx(theirs[name], rel=1e-12, abs=1e-12)

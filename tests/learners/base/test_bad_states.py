@@ -45,7 +45,7 @@ def test_unlearning_what_was_never_learned(name):
     model.unlearn_one(x, "rain", at=first_at)
     refuses(model, NotLearned, "cannot unlearn ... 'rain'", lambda: model.unlearn_one(x, "rain", at=first_at))
     model.unlearn_one(x, "sun", w=2, at=second_at)
-    assert model._store.by_name() == {}
+    assert model.store.by_name() == {}
     assert model.predict_one(x) is None
 
 

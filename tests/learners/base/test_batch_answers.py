@@ -129,7 +129,7 @@ def test_weights_may_be_one_for_all_or_one_each(w):
     for rows in ([{"sky": "grey"}, {"sky": "grey"}], pd.DataFrame({"sky": ["grey", "grey"]})):
         model = NaiveBayes()
         model.learn_many(rows, ["x", "x"], w)
-        assert model._store.by_name()["x",] == 4.0
+        assert model.store.by_name()["x",] == 4.0
 
 
 @pytest.mark.parametrize("form", ["pandas", "dicts", "polars"])
@@ -140,4 +140,4 @@ def test_rows_of_weight_0_name_nothing_as_one_at_a_time(form):
     for x, y, w in zip(rows, "wxy", [0, 1, 1], strict=True):
         one.learn_one(x, y, w=w)
     same_knowledge(many, one)
-    assert many._store.encoder.labels.values == ["x", "y"]
+    assert many.store.encoder.labels.values == ["x", "y"]

@@ -189,4 +189,4 @@ def test_a_column_without_any_value_is_not_met():
     model = NaiveBayes()
     frame = pd.DataFrame({"sky": ["grey", "blue"], "nothing": [None, None], "nan": [float("nan")] * 2})
     model.learn_many(frame, ["x", "y"])
-    assert list(model._store.encoder.features) == ["sky"]
+    assert list(model.store.encoder.features) == ["sky"]

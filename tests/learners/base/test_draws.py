@@ -79,9 +79,9 @@ def taught(model: Any, rows: list[Any]) -> Any:
 
 
 def log_joint(model: Any, x: Any, tables: Any = None) -> Any:
-    posterior = getattr(model, "learner", model)._counted_tables()
+    posterior = getattr(model, "learner", model).counted_tables()
     tables = posterior if tables is None else tables
-    row = model._store.encoder.lookup(x)
+    row = model.store.encoder.lookup(x)
     return joint_of(log_terms(posterior.terms(row), tables, row), posterior, tables)
 
 

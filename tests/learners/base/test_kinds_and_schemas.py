@@ -93,13 +93,13 @@ def test_a_feature_that_is_not_declared_is_ignored_or_refused(kind):
     ignoring = kind(schema=Schema({"x": Numeric()}))
     refusing = kind(schema=Schema({"x": Numeric()}, unknown="refuse"))
     ignoring.learn_one({"x": 1.0, "other": "u"}, "a")
-    assert ignoring._store.by_name() == {("a",): 1.0, ("x", "a"): (1.0, 1.0, 0.0)}
+    assert ignoring.store.by_name() == {("a",): 1.0, ("x", "a"): (1.0, 1.0, 0.0)}
     ignoring.unlearn_one({"x": 1.0, "other": "u"}, "a")
-    assert ignoring._store.by_name() == {}
+    assert ignoring.store.by_name() == {}
     for act in (refusing.predict_one, lambda x: refusing.learn_one(x, "a")):
         with pytest.raises(UnknownFeature, match="'other' is not declared"):
             act({"x": 1.0, "other": "u"})
-    assert refusing._store.by_name() == {}
+    assert refusing.store.by_name() == {}
 
 
 def test_declared_classes_are_all_there_are():

@@ -239,9 +239,9 @@ def test_a_sum_of_learners_is_what_they_know_together(make):
     one, other = learned(make), learned(make)
     with changes_nothing(one, "sum"), changes_nothing(other, "sum"):
         total: Any = sum([one, other])
-    assert total._store.by_name() == (one + other)._store.by_name()
+    assert total.store.by_name() == (one + other).store.by_name()
     alone: Any = sum([one])
-    assert alone is not one and alone._store.by_name() == one._store.by_name()
+    assert alone is not one and alone.store.by_name() == one.store.by_name()
 
 
 @pytest.mark.parametrize("start", [1, 0.0, False, None, "0", [], 2])

@@ -64,7 +64,7 @@ def taught(model: Any, rows: list[tuple[Any, Any]]) -> Any:
 def test_the_posterior_of_a_table_has_its_answer_as_mean(model: Any) -> None:
     taught(model, events(80))
     for y, posterior in model.posterior("a").items():
-        given = {model._target: y}
+        given = {model.target_name: y}
         assert posterior.mean == pytest.approx(model.conditional("a", given), abs=1e-12)
         assert posterior == model.posterior("a", given)
         weights = np.array(list(posterior.parameters.values()))
@@ -72,7 +72,7 @@ def test_the_posterior_of_a_table_has_its_answer_as_mean(model: Any) -> None:
         assert list(posterior.variance.values()) == pytest.approx(exact.var().tolist())
         ends = stats.beta(weights[0], weights[1:].sum()).interval(0.8)
         assert posterior.interval(0.8)[next(iter(posterior.mean))] == pytest.approx(ends)
-    assert model.posterior(model._target).mean == pytest.approx(model.class_prior_)
+    assert model.posterior(model.target_name).mean == pytest.approx(model.class_prior_)
 
 
 def test_learners_over_pairs_have_posteriors_given_a_second_feature() -> None:

@@ -178,7 +178,7 @@ def test_merging_saved_shards_is_learning_all():
         whole.learn_one(x, y)
         shards[i % 2].learn_one(x, y)
     merged = MultinomialNB.from_state(shards[0].state()) + MultinomialNB.from_state(shards[1].state())
-    assert merged._store.by_name() == whole._store.by_name()
+    assert merged.store.by_name() == whole.store.by_name()
 
 
 WRONG_PARAMETERS = [

@@ -114,7 +114,7 @@ def test_the_second_look_is_the_score_after_learning_the_event_once_more(make: A
         rises.append(model.joint_log_likelihood(x)[y] - before)
         model.unlearn_one(x, y)
     # Of two classes, the variance of the log-odds is the sum of those of both scores.
-    for _, variance in model._answer_with_spread(x).values():
+    for _, variance in model.answer_with_spread(x).values():
         assert variance == pytest.approx(sum(rises), rel=1e-9)
 
 
@@ -130,7 +130,7 @@ def test_the_variance_is_that_of_draws_from_the_posterior_of_tables() -> None:
     for a, b in counts.values():
         drawn = rng.dirichlet(np.add(a, 1.0), 400_000)[:, 0] * rng.dirichlet(np.add(b, 1.0), 400_000)[:, 1]
         expected += math.log((drawn**2).mean() / drawn.mean() ** 2)
-    (_, variance), _ = model._answer_with_spread({"a": "u", "b": "v"}).values()
+    (_, variance), _ = model.answer_with_spread({"a": "u", "b": "v"}).values()
     assert variance == pytest.approx(expected, rel=0.02)
 
 
@@ -159,7 +159,7 @@ def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> No
         away = np.linalg.solve(roots, (x - means)[:, :, None])[:, :, 0]
         density = np.exp(-0.5 * (away**2).sum(axis=1)) / np.linalg.det(roots)
         expected += math.log((density**2).mean() / density.mean() ** 2)
-    (_, variance), _ = model._answer_with_spread({"a": 0.4, "b": 0.3}).values()
+    (_, variance), _ = model.answer_with_spread({"a": 0.4, "b": 0.3}).values()
     assert variance == pytest.approx(expected, rel=0.03)
 
 
@@ -261,7 +261,7 @@ def test_twice_the_weight_is_no_more_doubt_of_numbers_within_two_deviations_of_e
             for y, row in enumerate(rows):
                 for value in row.tolist():
                     model.learn_one({"a": value}, y)
-            (_, variance), _ = model._answer_with_spread({"a": number}).values()
+            (_, variance), _ = model.answer_with_spread({"a": number}).values()
             variances.append(variance)
         if all(abs(number - row.mean()) <= 2.0 * row.std(ddof=1) for row in rows):
             assert variances[1] <= variances[0]

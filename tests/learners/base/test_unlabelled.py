@@ -74,11 +74,11 @@ def test_a_few_labels_go_further_and_their_counts_stay_exact(name: str) -> None:
         plain.learn_one(as_words(x) if is_bag else x, y)
     assert model.unlabelled_share_ > 0.0 and model.clock == 1500
     assert loss(model, is_bag) < loss(plain, is_bag) - 0.01
-    assert model._saved_store.by_name() == plain._store.by_name()
+    assert model._saved_store.by_name() == plain.store.by_name()
     x, y = drawn(1500, 1)[0]
     model.unlearn_one(as_words(x) if is_bag else x, y)
     plain.unlearn_one(as_words(x) if is_bag else x, y)
-    assert model._saved_store.by_name() == plain._store.by_name()
+    assert model._saved_store.by_name() == plain.store.by_name()
 
 
 def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
@@ -109,7 +109,7 @@ def test_a_saved_one_goes_on_as_if_nothing_had_happened(numbers: str) -> None:
     broken = copy.deepcopy(model.state()["reading"])
     broken["unlabelled"]["share"] = 0.3
     with pytest.raises(Exception, match="share"):
-        NaiveBayes(numbers=numbers, unlabelled="em")._load_derived(broken)
+        NaiveBayes(numbers=numbers, unlabelled="em").load_derived(broken)
 
 
 def json_again(state: dict[str, Any]) -> dict[str, Any]:

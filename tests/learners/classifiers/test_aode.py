@@ -28,8 +28,8 @@ def assert_super_parents(model: AODE, x: dict[str, Any], names: list[str]) -> No
     joints = {}
     for name in x:
         single = SPODE(parent=name, min_count=0, half_life=model.half_life)
-        single._store.load(model._store.state())
-        single._reading.derive()
+        single.store.load(model.store.state())
+        single.reading.derive()
         joints[name] = {y: math.exp(score) for y, score in single.joint_log_likelihood(x).items()}
     for size in range(len(x) + 1):
         for some in itertools.combinations(x, size):
@@ -46,9 +46,9 @@ def assert_super_parents(model: AODE, x: dict[str, Any], names: list[str]) -> No
 def naive(model: AODE) -> NaiveBayes:
     """Naive Bayes of the counts that a model holds."""
     plain = NaiveBayes(prior="m-estimate", half_life=model.half_life)
-    state = model._store.state()
+    state = model.store.state()
     arrays = {name: array for name, array in state["arrays"].items() if name not in ("pairs", "beside")}
-    plain._store.load({"meta": {**state["meta"], "order": 1}, "arrays": arrays})
+    plain.store.load({"meta": {**state["meta"], "order": 1}, "arrays": arrays})
     return plain
 
 

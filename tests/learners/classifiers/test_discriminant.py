@@ -154,7 +154,7 @@ def test_the_shrinkage_is_that_of_scikit_learns_oas_over_standardised_numbers():
     model = taught(QDA(predictive="plug-in", strength=0.0), rows, np.zeros(len(rows), int))
     standardised = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     expected, _ = oas(standardised)
-    correlation = np.asarray(model._reading.correlation).reshape(13, 13)
+    correlation = np.asarray(model.reading.correlation).reshape(13, 13)
     np.testing.assert_allclose(correlation, expected, atol=1e-9)
 
 
@@ -199,7 +199,7 @@ def test_answers_are_probabilities_on_data_that_break_covariances(kind, name, se
         (model.learn_one if step < len(samples) else model.unlearn_one)(x, y)
         for probe in [*probes, x]:
             p = model.predict_proba_one(probe)
-            if not any(model._store.tables.class_samples):
+            if not any(model.store.tables.class_samples):
                 assert p == {}
                 continue
             assert math.fsum(p.values()) == pytest.approx(1.0)

@@ -214,7 +214,7 @@ def test_unlearning_leaves_the_gaussians_of_the_rest(variance, rows, gone):
     assert model.class_prior_ == pytest.approx(rest.class_prior_, abs=1e-12)
     assert model.classes_ and set(model.classes_) == set(rest.classes_)
     for y in rest.classes_:
-        got, expected = model._store.by_name()["x", y], rest._store.by_name()["x", y]
+        got, expected = model.store.by_name()["x", y], rest.store.by_name()["x", y]
         scale = max(1.0, max(abs(v) for v, _ in rows + gone)) ** 2 * len(rows + gone)
         assert got == pytest.approx(expected, abs=1e-9 * scale)
 
@@ -241,4 +241,4 @@ def test_a_window_that_slides_over_numbers_never_refuses_to_let_one_go(numbers, 
             number, at = window.popleft()
             model.unlearn_one({"x": number}, "a", at=at)
     assert not window
-    assert model._store.by_name() == {}
+    assert model.store.by_name() == {}

@@ -30,7 +30,7 @@ def switches(seed: int, number: int) -> list[tuple[dict[str, Any], str]]:
 
 def families(model: KDB) -> dict[Any, np.ndarray]:
     """The weights of each family by names: {(child, parents): weights of held configurations}."""
-    tables, encoder = model._store.tables, model._store.encoder
+    tables, encoder = model.store.tables, model.store.encoder
     names = [feature.name for feature in encoder.nominal]
     return {
         (names[child], *(names[slot] for slot in parents)): tables.families.rows_of(f)[1]
@@ -97,8 +97,8 @@ def test_without_every_it_is_derived_again_only_when_its_order_no_longer_holds()
         model.learn_one(x, y)
         if number == due:
             looks, due = looks + 1, due + max(10, due // 10)
-        if not derived or derived[-1] != model._reading.derived_at:
-            derived.append(model._reading.derived_at)
+        if not derived or derived[-1] != model.reading.derived_at:
+            derived.append(model.reading.derived_at)
     assert 5 < len(derived) < looks / 2
     assert derived[-1] >= 1000
 
@@ -178,15 +178,15 @@ def test_new_cuts_have_families_counted_anew_from_the_window(window):
         stream.append((x, y))
     cut_at = []
     for number, (x, y) in enumerate(stream, start=1):
-        before = dict(model._store.encoder.bins.cuts)
+        before = dict(model.store.encoder.bins.cuts)
         model.learn_one(x, y)
-        if model._store.encoder.bins.cuts != before:
+        if model.store.encoder.bins.cuts != before:
             cut_at.append(number)
             assert set(weight_of_families(model).values()) == {float(min(number, window))}
     assert cut_at == [20, 40, 80]
     # Each family holds what its events hold, in the bins of now.
-    encoder: Any = model._store.encoder
-    tables = model._store.tables
+    encoder: Any = model.store.encoder
+    tables = model.store.tables
     slots = {feature.name: feature.slot for feature in encoder.nominal}
 
     def code(name: str, value: Any) -> int:
@@ -286,7 +286,7 @@ def test_learners_with_two_parents_are_not_merged_and_say_which_are():
 def test_parents_that_do_not_fit_are_refused():
     model = trained(KDB(k=2, every=10**6), switches(13, 40))
     model.rederive()
-    good = model._reading.derived_state()
+    good = model.reading.derived_state()
     assert KDB.from_state(model.state()).parents_ == model.parents_
     broken: list[Any] = [
         {**good, "order": good["order"][:-1]},
@@ -304,7 +304,7 @@ def test_parents_that_do_not_fit_are_refused():
     for saved in broken:
         fresh = KDB(k=2, every=10**6)
         with pytest.raises(BadState):
-            fresh._load({"meta": model.state()["store"], "arrays": model.state()["arrays"]}, saved)
+            fresh.load_parts({"meta": model.state()["store"], "arrays": model.state()["arrays"]}, saved)
 
 
 def test_saved_before_any_structure_it_goes_on_alike():
@@ -330,7 +330,7 @@ def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents()
         assert tight.memory_bytes <= tight.memory_budget
     tight.rederive()
     assert tight.memory_bytes <= tight.memory_budget
-    order = [tight._store.encoder.nominal[slot].name for slot in tight._reading.order]
+    order = [tight.store.encoder.nominal[slot].name for slot in tight.reading.order]
     fewer = [name for name in order if len(tight.parents_[name]) < len(free.parents_[name])]
     assert fewer
     assert fewer[-1] == order[-1]
@@ -392,7 +392,7 @@ def test_a_learner_whose_families_new_cuts_have_dropped_loads_and_goes_on_alike(
     ]
     for x, y in events[:50]:
         model.learn_one(x, y)
-    store = model._store
+    store = model.store
     assert store.tables.families is not None
     for x, y in events[50:]:  # as an expert learns that sleeps: nothing is derived
         store.learn(x, y)

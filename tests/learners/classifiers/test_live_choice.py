@@ -267,7 +267,7 @@ def test_each_event_is_counted_once(readings):
         else:
             model.learn_one(x, y)
         counts.learn_one(x, y)
-    assert model._store.by_name() == counts._store.by_name()
+    assert model.store.by_name() == counts.store.by_name()
     # Besides its counts it holds a few numbers for each reading.
     assert model.memory_bytes == counts.memory_bytes
 
@@ -297,7 +297,7 @@ def test_merging_keeps_the_counts_and_starts_the_losses_anew():
     assert any(one.losses_.values())
     losses = other.losses_
     merged = one + other
-    assert merged._store.by_name() == counts._store.by_name()
+    assert merged.store.by_name() == counts.store.by_name()
     assert set(merged.losses_.values()) == {0.0}
     assert merged.leader_ == ("nb", merged.clock)
     assert other.losses_ == losses
@@ -377,8 +377,8 @@ def test_readings_of_moments_and_of_three_parents_are_the_learners_of_these_name
     model, compared = LiveChoice(NUMERIC, half_life=half_life), 0
     given = np.zeros((len(NUMERIC), 3))
     for x, y in numeric_events(1, 150):
-        codes = model._store.encoder.labels
-        if model._reading.predict_members(model._store.encoder.lookup(x), False, given, 0):
+        codes = model.store.encoder.labels
+        if model.reading.predict_members(model.store.encoder.lookup(x), False, given, 0):
             for place, name in enumerate(NUMERIC):
                 for label, p in apart[name].predict_proba_one(x).items():
                     assert given[place, codes.find(label)] == pytest.approx(p, abs=1e-12), name
@@ -485,7 +485,7 @@ def test_a_weight_is_the_share_of_information_that_chance_does_not_explain():
 def test_features_without_weight_change_nothing_and_others_by_their_power():
     model = LiveChoice(("weighted",))
     trained(model, [({"a": a, "useless": u}, "uv"[a == u == "x"]) for a in "xyx" for u in "xy"] * 5)
-    model._reading.members[0].exponent = np.array([0.5, 0.0])
+    model.reading.members[0].exponent = np.array([0.5, 0.0])
     plain = trained(NaiveBayes(prior="m-estimate"), [({}, "uv"[k % 3 == 0]) for k in range(30)])
     counted = model.predict_proba_one({"a": "x"})
     assert model.predict_proba_one({"a": "x", "useless": "y"}) == counted

@@ -205,7 +205,7 @@ def test_among_many_classes_the_doubt_of_each_is_that_of_its_score_less_all_othe
     model, rows = BayesianLogistic(), rows_of(numbers)
     for x, row in zip(rows[:-1], shares, strict=False):
         model.learn_one(x, int(rng.choice(20, p=row)))
-    answer = model._answer_with_spread(rows[-1])
+    answer = model.answer_with_spread(rows[-1])
     assert len(answer) > 16  # more have one covariance for all contrasts
     relative = []
     for y, (p, variance) in answer.items():

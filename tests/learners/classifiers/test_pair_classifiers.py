@@ -72,7 +72,7 @@ def test_many_rows_in_any_form_are_answered_and_learned_as_one_by_one(classes, w
         for got, wanted in zip(answers, expected, strict=True):
             # A frame's columns may come in another order than the features of the first events, and so may factors.
             assert {y: p for y, p in got.items() if p} == pytest.approx(wanted, rel=1e-12, abs=0.0), form
-        assert model._store.by_name() == one._store.by_name(), form
+        assert model.store.by_name() == one.store.by_name(), form
         assert model.predict_proba_one(xs[0]) == pytest.approx(one.predict_proba_one(xs[0]), rel=1e-12), form
 
 

@@ -150,8 +150,8 @@ def test_a_feature_met_late_has_lost_what_naive_bayes_lost_till_then(copied):
         answer = plain.predict_learn_one(x, y)
         lost -= math.log(max(answer.get(y, 0.0), 1e-12)) if number else 0.0
         model.learn_one(x, y)
-    slot = model._store.encoder.features["late"].slot
-    assert model._reading.loss[slot] == pytest.approx(lost, rel=1e-12)
+    slot = model.store.encoder.features["late"].slot
+    assert model.reading.loss[slot] == pytest.approx(lost, rel=1e-12)
     assert model.parent_ in ("a", "b")  # which lost less, as only a pair of values tells the class
 
 
@@ -171,7 +171,7 @@ def test_losses_over_hundreds_of_features_are_those_of_the_named_super_parents()
             answer = one.predict_learn_one(x, y, w)
             losses[name] -= w * math.log(max(answer.get(y, 0.0), 1e-12)) if answer else 0.0
         model.learn_one(x, y, w)
-    got = {name: model._reading.loss[model._store.encoder.features[name].slot] for name in chosen}
+    got = {name: model.reading.loss[model.store.encoder.features[name].slot] for name in chosen}
     assert got == pytest.approx(losses, rel=1e-9)
     assert len({round(loss, 3) for loss in losses.values()}) > 1
 
@@ -193,9 +193,9 @@ def test_merging_keeps_the_counts_of_a_live_choice_and_starts_it_anew():
     assert one.parent_ is not None
     counts = AODE() + trained(trained(AODE(), biased_events(33, 40)), biased_events(34, 40))
     merged = one + other
-    assert merged._store.by_name() == counts._store.by_name()
+    assert merged.store.by_name() == counts.store.by_name()
     assert merged.parent_ is None
-    assert not np.any(merged._reading.loss)
+    assert not np.any(merged.reading.loss)
     x, y = biased_events(35, 1)[0]
     naive = trained(trained(NaiveBayes(prior="m-estimate"), biased_events(33, 40)), biased_events(34, 40))
     assert merged.predict_proba_one(x) == naive.predict_proba_one(x)
@@ -213,8 +213,8 @@ def test_losses_and_choice_come_back_with_state_and_pickle():
         same_bytes(twin, trained(SPODE.from_state(model.state()), more), "going on")
     trained(model, more)
     same_bytes(twin, model, "going on")
-    features = len(model._store.encoder.nominal)
-    losses = [np.asarray(one._reading.loss)[:features].tolist() for one in (model, twin)]
+    features = len(model.store.encoder.nominal)
+    losses = [np.asarray(one.reading.loss)[:features].tolist() for one in (model, twin)]
     assert losses[0] == losses[1]
 
 
@@ -225,5 +225,5 @@ def test_learning_many_chooses_as_learning_each():
     many.learn_many(xs, ys)
     tested.predict_learn_many(xs, ys)
     assert one.parent_ == many.parent_ == tested.parent_
-    assert one._store.by_name() == many._store.by_name() == tested._store.by_name()
+    assert one.store.by_name() == many.store.by_name() == tested.store.by_name()
     same_bytes(one, many, "learned as a batch")

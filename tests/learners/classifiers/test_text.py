@@ -153,7 +153,7 @@ def test_what_counts_as_one_or_as_nothing(kind, first, second):
 @KINDS
 def test_a_count_of_zero_names_no_token(kind):
     model = trained(kind(), [({"a": 0, "b": 1}, "x")])
-    assert model._store.encoder.tokens.values == ["b"]
+    assert model.store.encoder.tokens.values == ["b"]
 
 
 @KINDS
@@ -163,7 +163,7 @@ def test_fractional_counts_can_be_taken_back(kind):
     model.unlearn_one({"a": 0.7}, "x")
     model.unlearn_one({"b": 0.1, "a": 0.3}, "x")
     assert model.classes_ == ("y",)
-    assert model._store.by_name() == pytest.approx(rest._store.by_name())
+    assert model.store.by_name() == pytest.approx(rest.store.by_name())
 
 
 def test_only_what_is_above_the_threshold_is_there():
@@ -178,7 +178,7 @@ def test_only_what_is_above_the_threshold_is_there():
 def test_declared_tokens_alone_are_counted(kind):
     schema = Schema({"a": Numeric(), "b": Numeric()}, classes=["x", "y"])
     model = trained(kind(schema=schema), [({"a": 1, "other": 5}, "x")])
-    assert model._store.encoder.tokens.values == ["a", "b"]
+    assert model.store.encoder.tokens.values == ["a", "b"]
     assert model.classes_ == ("x", "y")
     assert model.joint_log_likelihood({"a": 1, "other": 9}) == model.joint_log_likelihood({"a": 1})
     assert model.joint_log_likelihood({"b": 1}) != model.joint_log_likelihood({})
@@ -297,7 +297,7 @@ def test_the_histogram_agrees_with_the_scan_and_the_definition(alpha, many, gone
             model.unlearn_one(bag, y)
     expected = scores_by_definition(many, x, alpha)
     if all(score == -math.inf for score in expected.values()):
-        expected = by_histogram._log_prior()
+        expected = by_histogram.log_prior()
     for model in (by_histogram, by_scan):
         assert model.joint_log_likelihood(x) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -321,8 +321,8 @@ def test_the_number_of_buckets_is_that_of_different_counts():
         words = {f"common {source.randrange(20)}": 1, f"word {step}": 1}
         model.learn_one(words, "xy"[step % 2])
     for label in range(2):
-        counts = {n for key, n in model._store.by_name().items() if len(key) > 1 and key[-1] == "xy"[label]}
-        histogram: Any = model._store.tables.values.histogram
+        counts = {n for key, n in model.store.by_name().items() if len(key) > 1 and key[-1] == "xy"[label]}
+        histogram: Any = model.store.tables.values.histogram
         node, buckets = histogram.head[label], 0
         while node >= 0:
             node, buckets = histogram.later[node], buckets + 1
@@ -364,7 +364,7 @@ def test_a_message_with_several_words_past_max_values_is_taken_back():
         "for _ in range(200):\n"
         "    model.learn_one({'a': 1, 'b': 1, 'c': 1, 'd': 1}, 'x')\n"
         "    model.unlearn_one({'a': 1, 'b': 1, 'c': 1, 'd': 1}, 'x')\n"
-        "assert len(model._store.by_name()) == 2, model._store.by_name()\n"
+        "assert len(model.store.by_name()) == 2, model.store.by_name()\n"
         "assert model.predict_proba_one({'a': 1, 'b': 1}) == {'y': 1.0}\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -258,8 +258,8 @@ def test_the_first_events_set_the_scales_and_are_learned_anew(
             if not timed:
                 model.advance(3)
         model.learn_one(x, target, at=60.0 * k if timed else None)
-    scales = model._derived()["waves"]
-    assert model._derived()["first"] is None and [name for name, *_ in scales["scales"]] == ["x0", "x1"]
+    scales = model.derived_state()["waves"]
+    assert model.derived_state()["first"] is None and [name for name, *_ in scales["scales"]] == ["x0", "x1"]
     assert scales["scales"][0][1:] == pytest.approx([numbers[:128, 0].mean(), numbers[:128, 0].std()])
     declared = {name: (mean, deviation) for name, mean, deviation in scales["scales"]}
     other = BayesianRegression(
@@ -282,7 +282,7 @@ def test_waves_are_over_the_numeric_features_of_the_schema_alone() -> None:
     model = BayesianRegression(features=FourierFeatures(count=8), schema=schema)
     for k in range(10):
         model.learn_one({"a": float(k), "code": 1 + k % 3, "ignored": float(k)}, float(k % 4))
-    assert [name for name, *_ in model._derived()["waves"]["scales"]] == ["a"]
+    assert [name for name, *_ in model.derived_state()["waves"]["scales"]] == ["a"]
     assert math.isfinite(model.predict_one({"a": 2.0, "code": 3, "ignored": "x"}))
 
 

@@ -107,7 +107,7 @@ def test_memory_is_bounded_and_no_input_makes_a_nan() -> None:
 
 def test_a_sequence_that_ends_is_counted_whole() -> None:
     model = HiddenMarkov("sound", key="id", pause=60, lag=50, restarts=1, half_life=1e12)
-    chain = model._store.chains[0]
+    chain = model.store.chains[0]
     for at in (0, 10, 20):
         model.learn_one({"id": 1, "sound": "tick"}, at=at)
     shown = chain.emissions[0]
@@ -141,14 +141,14 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> No
     for each in (model, loaded):
         each.learn_many(rows[150:])
     assert loaded.state()["checksum"] == model.state()["checksum"]
-    state = model._store.state()
+    state = model.store.state()
     state["arrays"]["1_moves"][0, 0, 0] = math.nan
     with pytest.raises(BadState, match="not finite"):
-        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)._store.load(state)
-    other = model._store.state()
+        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3).store.load(state)
+    other = model.store.state()
     other["meta"]["chains"][1]["values"][1].reverse()
     with pytest.raises(BadState, match="other values"):
-        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3)._store.load(other)
+        HiddenMarkov(["sound", "light"], states=[2, 3], max_values=3).store.load(other)
 
 
 def test_a_reset_ends_the_sequences_of_its_keys_alone() -> None:

@@ -139,10 +139,10 @@ def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> No
         each.learn_many(rows[145:])
     assert loaded.state()["checksum"] == model.state()["checksum"]
     for name, spoilt in (("1_squares_0", -1.0), ("0_prior_0", 0.0)):
-        state = model._store.state()
+        state = model.store.state()
         state["arrays"][name][...] = spoilt
         with pytest.raises(BadState, match="negative"):
-            HiddenMarkov(["load", "sound"], states=[2, 3])._store.load(state)
+            HiddenMarkov(["load", "sound"], states=[2, 3]).store.load(state)
 
 
 def test_a_pipeline_forecasts_numbers_with_intervals_and_measures_their_errors() -> None:

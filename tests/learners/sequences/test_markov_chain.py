@@ -70,7 +70,7 @@ def test_a_forecast_of_a_first_order_chain_is_the_power_of_its_matrix() -> None:
     model = MarkovChain("sky", strength=0)
     model.learn_many(events(WEATHER))
     values = sorted(set(WEATHER))
-    matrix = np.array([[*model._reading.probabilities((value,)).values()] for value in values])
+    matrix = np.array([[*model.reading.probabilities((value,)).values()] for value in values])
     power = np.linalg.matrix_power(matrix, 6)
     assert [*model.forecast_one(6).values()] == pytest.approx(power[values.index(WEATHER[-1])].tolist())
 
@@ -86,7 +86,7 @@ def test_a_missing_value_is_summed_out_and_what_follows_it_has_no_past() -> None
     assert model.clock == 2 * len(WEATHER) + 1
     for _ in range(300):
         model.learn_one({"user": "ann"})
-    assert model.predict_proba_one({"user": "ann"}) == model._reading.probabilities(())
+    assert model.predict_proba_one({"user": "ann"}) == model.reading.probabilities(())
 
 
 def test_counts_are_exact_in_any_order_of_shards_and_unlearned_events_leave_no_trace() -> None:
@@ -95,17 +95,15 @@ def test_counts_are_exact_in_any_order_of_shards_and_unlearned_events_leave_no_t
     ann.learn_many(events(WEATHER))
     bob.learn_many(events(WEATHER[::-1], "bob"))
     assert (
-        (ann + bob)._store.state()["meta"]
-        == (bob + ann)._store.state()["meta"]
-        == whole._store.state()["meta"]
+        (ann + bob).store.state()["meta"] == (bob + ann).store.state()["meta"] == whole.store.state()["meta"]
     )
     for each in (ann + bob, bob + ann):
-        assert np.array_equal(each._store.state()["arrays"]["cells"], whole._store.state()["arrays"]["cells"])
+        assert np.array_equal(each.store.state()["arrays"]["cells"], whole.store.state()["arrays"]["cells"])
     whole.unlearn_many(events(WEATHER[::-1], "bob"))
     assert whole.transitions() == ann.transitions()
     for k in reversed(range(len(WEATHER))):
         whole.unlearn_one({"user": "ann", "sky": WEATHER[k]}, WEATHER[:k][-2:])
-    assert (whole.clock, whole._store.tables, whole.predict_proba_one({"user": "zoe"})) == (0, {}, {})
+    assert (whole.clock, whole.store.tables, whole.predict_proba_one({"user": "zoe"})) == (0, {}, {})
 
 
 def test_what_was_not_learned_cannot_be_unlearned_and_nothing_changes() -> None:
@@ -191,10 +189,10 @@ def test_it_is_saved_with_its_sequences_and_an_altered_state_is_refused(tmp_path
     assert pickle.dumps(loaded) == pickle.dumps(model) == pickle.dumps(pickle.loads(pickle.dumps(model)))
     for user in ("ann", "bob", "zoe"):
         assert loaded.forecast_one(2, {"user": user}) == model.forecast_one(2, {"user": user})
-    store = model._store.state()
+    store = model.store.state()
     store["arrays"]["cells"] = store["arrays"]["cells"][1:]
     with pytest.raises(BadState, match="a shorter context lacks events"):
-        MarkovChain("sky", order=2, values=["hail", "sun"], max_values=3)._store.load(store)
+        MarkovChain("sky", order=2, values=["hail", "sun"], max_values=3).store.load(store)
 
 
 def test_states_that_never_occur_and_a_single_one() -> None:

@@ -66,7 +66,7 @@ def test_in_any_batches_a_window_holds_the_newest_events_and_no_others(
             getattr(model, data.draw(st.sampled_from(["learn_many", "predict_learn_many"])))(xs, ys, ws)
             rest = rest[number:]
         fresh = trained(learner.clone(), [event for event in stream if event[2] > 0.0][-size:])
-        assert model._store.by_name() == fresh._store.by_name()
+        assert model.store.by_name() == fresh.store.by_name()
         for x, _, _ in stream:
             assert model.predict_proba_one(x) == pytest.approx(fresh.predict_proba_one(x), abs=1e-12)
 
@@ -77,7 +77,7 @@ def test_a_feature_met_late_does_not_disturb_a_window_that_has_gone_round() -> N
         model.learn_one({"sky": "grey"}, "rain")
     for number in range(6):
         model.learn_one({"sky": "blue", f"met {number}": "x"}, "sun")
-    assert model._store.by_name()["sky", "blue", "sun"] == 3.0
+    assert model.store.by_name()["sky", "blue", "sun"] == 3.0
     assert model.classes_ == ("sun",)
 
 
@@ -119,7 +119,7 @@ def test_an_event_is_unlearned_while_it_is_held_and_not_later() -> None:
         model.unlearn_one({"sky": "grey"}, "dry")
     model.unlearn_one({"sky": "blue"}, "dry")
     model.learn_one({"sky": "red"}, "dry")  # the one unlearned is too old now, and not taken back twice
-    assert model._store.by_name() == {("dry",): 2.0, ("sky", "red", "dry"): 2.0}
+    assert model.store.by_name() == {("dry",): 2.0, ("sky", "red", "dry"): 2.0}
 
 
 @pytest.mark.parametrize(

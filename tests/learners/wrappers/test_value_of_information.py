@@ -106,8 +106,8 @@ def test_the_value_of_a_number_is_the_risk_saved_on_average_over_it(classifier: 
     for x in ({}, {"m": 1.5}):
         line = np.linspace(-25.0, 25.0, 40_001)
         if isinstance(classifier, AODE):  # a number is uniform in its bin, which has the measure 1
-            bins: Any = classifier._store.encoder.bins
-            slot = classifier._store.encoder.features["n"].slot
+            bins: Any = classifier.store.encoder.bins
+            slot = classifier.store.encoder.features["n"].slot
             ends = [bins.edges[slot][0], *bins.cuts[slot], bins.edges[slot][1]]
             line = np.concatenate([np.linspace(a, b, 4001)[:-1] for a, b in pairwise(ends)])
         joint = [list(classifier.joint_log_likelihood({**x, "n": v}).values()) for v in line.tolist()]

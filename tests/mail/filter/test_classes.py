@@ -125,10 +125,10 @@ def test_corrections_between_classes_are_exact_and_forgetting_leaves_nothing() -
             model.correct(str(place), name)
             assert model.label_of(str(place)) == name
     assert model.export_counts() == right.export_counts() and model.messages == right.messages
-    assert len(model.ids()) == 50 and {len(each.receipts) for each in model._contests} == {50}
+    assert len(model.ids()) == 50 and {len(each.receipts) for each in model.contests} == {50}
     for name in model.ids():
         model.forget(name)
-    assert [len(each.receipts) for each in model._contests] == [0] * 4
+    assert [len(each.receipts) for each in model.contests] == [0] * 4
     assert sum(model.messages.values()) == pytest.approx(20.0)
 
 
@@ -142,10 +142,10 @@ def test_a_state_gives_back_the_same_filter_and_an_altered_one_is_refused(model:
         one.forget("new")
     assert loaded.predict_proba_one(raw) == model.predict_proba_one(raw)
     broken = SpamFilter.from_state(state)
-    broken._contests[2].correct("3", 1 - broken._contests[2].receipts.by_id["3"].label)
+    broken.contests[2].correct("3", 1 - broken.contests[2].receipts.by_id["3"].label)
     with pytest.raises(BadState, match="has not one class"):
         SpamFilter.from_state(
-            save_state(broken._arguments(), broken._contests, broken.correspondents, broken._ages)
+            save_state(broken.arguments(), broken.contests, broken.correspondents, broken.token_ages)
         )
 
 

@@ -231,7 +231,7 @@ def test_skipped_messages_can_be_corrected() -> None:
         model.learn_one(raw, label)
     passed = next(
         key
-        for key, receipt in model._unwanted.receipts.by_id.items()
+        for key, receipt in model.unwanted_contest.receipts.by_id.items()
         if not receipt.learned and receipt.label == 0
     )
     before = sum(model.messages.values())
@@ -249,7 +249,7 @@ def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None
     assert {"often", "rare599", "third598"} <= set(tokens)
     assert "rare0" not in tokens
     assert sum(tokens["often"]) == 600
-    for key in list(model._unwanted.receipts):  # exact, for the tokens that are left
+    for key in list(model.unwanted_contest.receipts):  # exact, for the tokens that are left
         model.forget(key)
     assert model.export_counts()["tokens"] == {}
     assert model.messages == {"ham": 0.0, "spam": 0.0}
@@ -297,11 +297,11 @@ def test_probabilities_are_learned_from_scores_of_messages_that_are_not_learned(
     for raw, label in stream(41):
         before = model.score_one(raw)
         model.learn_one(raw, label)
-    calibration = model._unwanted.calibration
+    calibration = model.unwanted_contest.calibration
     assert calibration.scores[calibration.seen - 1] == before  # message 41 came after a replay
     model.replay()
     assert calibration.seen == 41
-    for place, key in enumerate(model._unwanted.receipts.mixed()):
+    for place, key in enumerate(model.unwanted_contest.receipts.mixed()):
         without = SpamFilter.from_state(model.state())
         raw = next(raw for raw, _ in stream(41) if model.id_of(raw) == key)
         without.forget(key)
@@ -328,10 +328,10 @@ def test_the_margin_of_near_errors_widens_with_an_error_and_narrows_without() ->
     for number in range(20):
         model.learn_one(f"free pills {number}", "spam")
         model.learn_one(f"lunch notes {number}", "ham")
-    margins = [model._unwanted.training.margin]
+    margins = [model.unwanted_contest.training.margin]
     for text, label in (("free pills", "ham"), ("lunch notes", "ham")):
         model.learn_one(text, label, id=f"{text} {label}")
-        margins.append(model._unwanted.training.margin)
+        margins.append(model.unwanted_contest.training.margin)
     assert margins[0] < margins[1] > margins[2]
 
 

@@ -45,7 +45,7 @@ def test_a_restored_filter_goes_on_as_if_nothing_had_been(settings: dict[str, An
         assert restored.predict_proba_one(raw) == model.predict_proba_one(raw)
         for one in (model, restored):
             one.learn_one(raw, one.classes[label == "spam"])
-    key = next(iter(model._unwanted.receipts))
+    key = next(iter(model.unwanted_contest.receipts))
     for one in (model, restored):
         one.correct(key, one.classes[1])
         one.forget(key)
@@ -62,7 +62,7 @@ def test_a_state_does_not_change_with_the_filter() -> None:
     before = checksum(text_of(state), state["arrays"])
     for raw, label in stream(50, seed=3):
         model.learn_one(raw, label)
-    model.forget(next(iter(model._unwanted.receipts)))
+    model.forget(next(iter(model.unwanted_contest.receipts)))
     assert checksum(text_of(state), state["arrays"]) == before
 
 
@@ -210,5 +210,5 @@ def test_gaps_are_closed_when_they_outnumber_the_tokens(monkeypatch: pytest.Monk
     for number in range(30):
         model.learn_one(f"word{number}", "spam", id=str(number))
         model.forget(str(number))
-        assert len(model._unwanted.scorer.table.vocabulary.values) <= 2 * model.tokens + 6  # type: ignore[attr-defined]  # its own scorer
+        assert len(model.unwanted_contest.scorer.table.vocabulary.values) <= 2 * model.tokens + 6  # type: ignore[attr-defined]  # its own scorer
     assert set(model.export_counts()["tokens"]) == {"lunch"}

@@ -30,7 +30,7 @@ def trained(learner: BayesClassifier, number: int = 200, **settings: Any) -> Spa
 
 def by_name(model: SpamFilter) -> Any:
     assert model.learner is not None
-    return model.learner._store.by_name()
+    return model.learner.store.by_name()
 
 
 @pytest.mark.parametrize("kind", TEXT_LEARNERS)
@@ -46,7 +46,7 @@ def test_the_learner_learns_the_tokens_as_it_would_alone() -> None:
     model, alone, tokens = trained(MultinomialNB()), MultinomialNB(), EmailTokens()
     for raw, label in stream(200):
         alone.learn_one(tokens.transform_one(raw), label)
-    assert by_name(model) == alone._store.by_name()
+    assert by_name(model) == alone.store.by_name()
     raw = next(iter(stream(1, seed=5)))[0]
     joint = alone.joint_log_likelihood(tokens.transform_one(raw))
     size = len(tokens.transform_one(raw))
@@ -66,7 +66,7 @@ def test_a_correction_leaves_the_counts_as_if_it_had_come_so(kind: type[Any]) ->
     assert model.messages == other.messages
     for place in range(30):
         model.forget(str(place))
-    assert by_name(model) == kind()._store.by_name()
+    assert by_name(model) == kind().store.by_name()
     assert model.messages == {"ham": 0.0, "spam": 0.0}
 
 

@@ -50,7 +50,7 @@ def test_words_of_ham_around_a_spam_do_not_make_it_ham(model: SpamFilter) -> Non
 
 
 def test_the_spammiest_passage_has_the_score_of_its_tokens_alone(model: SpamFilter) -> None:
-    scorer = model._unwanted.scorer
+    scorer = model.unwanted_contest.scorer
     assert isinstance(scorer, TokenScorer)
     rng = np.random.default_rng(2)
     for tokens in (1, 29, 60, 61, 89, 90, 150, 400):

@@ -33,7 +33,7 @@ def trained(count: int = 80) -> SpamFilter:
 
 
 def table_of(model: SpamFilter) -> Any:
-    scorer: Any = model._unwanted.scorer
+    scorer: Any = model.unwanted_contest.scorer
     return scorer.table
 
 
@@ -191,7 +191,7 @@ def test_a_quota_bounds_tokens_and_receipts() -> None:
 def test_probabilities_are_the_sites_until_a_user_labelled_enough() -> None:
     site = trained()
     user = UserFilter(site)
-    curve, common = user._unwanted.calibration, site._unwanted.calibration
+    curve, common = user.unwanted_contest.calibration, site.unwanted_contest.calibration
     for number in range(20):
         curve.add(2.0 + number / 10, 1)
     assert curve.log_odds(1.0) == common.log_odds(1.0), "one label alone proves nothing"

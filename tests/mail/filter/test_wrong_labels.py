@@ -56,9 +56,9 @@ def test_the_shares_found_are_saved_and_the_correction_of_a_doubted_mail_is_exac
     for place, (bag, label) in enumerate(bags(900)):
         wrong = rng.random() < WRONG
         model.learn_one(bag, ("ham" if label == "spam" else "spam") if wrong else label, id=str(place))
-    assert model._unwanted.calibration.doubt > 0.5 * WRONG
+    assert model.unwanted_contest.calibration.doubt > 0.5 * WRONG
     loaded = SpamFilter.from_state(model.state())
-    assert loaded._unwanted.calibration.wrong == model._unwanted.calibration.wrong
+    assert loaded.unwanted_contest.calibration.wrong == model.unwanted_contest.calibration.wrong
     before = dict.fromkeys(["pills", "lunch"], 1)
     model.learn_one(before, "spam", id="new")
     loaded.learn_one(before, "ham", id="new")
@@ -156,5 +156,5 @@ def test_wrong_labels_of_spam_do_not_make_ham_unsure() -> None:
             verdicts.append(model.verdict_one(bag))
         given = label if rng.random() >= 0.03 else "ham" if label == "spam" else "spam"
         model.learn_one(bag, given, id=str(place))
-    assert model._unwanted.calibration.doubt > 0.01
+    assert model.unwanted_contest.calibration.doubt > 0.01
     assert verdicts.count("unsure") / len(verdicts) < 0.1

@@ -217,7 +217,7 @@ def test_a_correction_that_is_refused_changes_no_count(model: Any) -> None:
     with pytest.raises(StreamBayesError):
         relabel(model, {"sky": "red"}, "sun", ["rain"], 1.0, 1)  # which is not a label
     twin.advance(model.clock - twin.clock)
-    assert model._store.by_name() == pytest.approx(twin._store.by_name())
+    assert model.store.by_name() == pytest.approx(twin.store.by_name())
 
 
 def test_a_label_that_the_learner_refuses_is_a_dead_letter_and_the_sample_waits_on() -> None:

@@ -134,7 +134,7 @@ class Ledger:
 
 def counts_of(learner: AODE) -> dict[Any, float]:
     """All counts by name, without those that are 0: a value that was unlearned keeps its code."""
-    return {name: count for name, count in learner._store.by_name().items() if count}
+    return {name: count for name, count in learner.store.by_name().items() if count}
 
 
 def counts_in(directory: Path) -> dict[Any, float]:

@@ -127,7 +127,7 @@ def test_samples_are_answered_as_predict_learn_one_answers(name: str) -> None:
     while events:
         columns = [list(column) for column in zip(*((e.x, e.y, e.weight) for e in events), strict=True)]
         table, why = process_samples(together, *columns)
-        answers = AnswerColumns(table, together._store.encoder.labels.values)
+        answers = AnswerColumns(table, together.store.encoder.labels.values)
         expected = []
         for event in events[: len(answers)]:
             if event.y is None:

@@ -164,7 +164,7 @@ def test_a_sample_with_too_many_new_names_is_refused_and_no_other_one(batch: int
         step.process(events[start : start + batch])
     assert [letter.position for letter in step.dead_letters.letters] == [5, 9]
     assert all("max_names = 4" in letter.detail for letter in step.dead_letters.letters)
-    assert list(step.model.model._store.encoder.features) == ["sky", "name-0", "name-1", "name-2"]
+    assert list(step.model.model.store.encoder.features) == ["sky", "name-0", "name-1", "name-2"]
     without = Step(served(NaiveBayes()))
     without.process([event for event in events if event.position not in (5, 9)])
     assert step.model.freeze()()["arrays"].keys() == without.model.freeze()()["arrays"].keys()
