@@ -27,7 +27,7 @@ from river.datasets import synth
 import stream_bayes
 from stream_bayes import AODE, TAN, Binning, DriftAdaptive, LiveChoice
 from stream_bayes.drift.detectors import DETECTORS
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.saving.river.catalogue import make_adaptive
 from stream_bayes.testing.concepts import (
     drawn_network,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stream_bayes import BayesNetClassifier, DriftAdaptive
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks import BayesNet, Inference
 from stream_bayes.testing.concepts import drawn_network, stream_of
 

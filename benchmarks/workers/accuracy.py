@@ -21,7 +21,7 @@ from river.datasets import synth
 from benchmarks.spam.filters import Corpus
 from benchmarks.spam.measures import roca
 from stream_bayes import NaiveBayes
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal, ShardFilterModel
 from stream_bayes.streams.served_models.served import served

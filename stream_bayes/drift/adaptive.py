@@ -53,11 +53,11 @@ from stream_bayes.learners.base.arguments import (
     check_number,
 )
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.base.class_probabilities import LEAST_PROBABILITY, most_probable
+from stream_bayes.learners.base.credible_intervals import Intervals
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.edges import learner_within
 from stream_bayes.learners.base.explanation import Explanation
-from stream_bayes.learners.base.intervals import Intervals
-from stream_bayes.learners.base.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.networks.bayes_net import BayesNet

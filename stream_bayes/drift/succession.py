@@ -44,7 +44,7 @@ from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import X
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.networks.mixed_network import MixedNetwork

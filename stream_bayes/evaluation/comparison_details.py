@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from stream_bayes.core.events.event import Event
 from stream_bayes.evaluation.curves import Scores
 from stream_bayes.evaluation.steps import EvaluationStep
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 
 __all__ = ["CostRule", "Details"]
 

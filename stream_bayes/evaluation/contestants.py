@@ -29,7 +29,7 @@ from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.steps import FORGET, LEARN, PREDICT, EvaluationStep
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.catalogue import UNLABELLED
 
 if TYPE_CHECKING:  # it loads scipy's statistics

@@ -19,7 +19,7 @@ from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.comparison import Comparison, compare
 from stream_bayes.evaluation.contestants import Learner, Metric
 from stream_bayes.evaluation.steps import EvaluationStep, Stream
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 
 if TYPE_CHECKING:  # River's metrics load scipy's statistics
     from rich.console import Console, ConsoleOptions, RenderResult

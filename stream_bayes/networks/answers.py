@@ -25,7 +25,7 @@ from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown
-from stream_bayes.learners.base.intervals import odds_interval
+from stream_bayes.learners.base.credible_intervals import odds_interval
 from stream_bayes.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.networks.ignored_features import check_has_variable
 from stream_bayes.networks.surprise import Surprise

@@ -18,7 +18,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.errors import BadStructure, BudgetExceeded
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks.growth import StructureGrowth, keeps_to, with_variables
 
 __all__ = ["ClassGrowth", "GrowingReading"]

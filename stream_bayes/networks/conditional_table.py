@@ -16,7 +16,7 @@ from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.data.frames import Library, Native, frame_of
 from stream_bayes.errors import BadValue, UnknownRow
-from stream_bayes.learners.base.intervals import beta_interval
+from stream_bayes.learners.base.credible_intervals import beta_interval
 
 __all__ = ["ConditionalTable", "checked_level"]
 

@@ -4,11 +4,12 @@
     `launch`    starts the other one        `__main__`    receives, and runs the server
     `handover`  status, events, views  -->  `board`       what is shown, bounded; its followers
     `labels`    to the log or topic    <--  `app`         routes, behind the guard of `door`
-    `channel`   messages between them       `views`       copies of the model that answer; `restoring` makes them
+    `channel`   messages between them       `views`       two copies of the model; `restoring` makes them
 
-`number_views` and `event_views` have the copies of models of numbers and of events. `bodies` and `openapi` describe
-requests, `plain_values` are values as JSON, `metrics` has figures for Prometheus. `event_history` keeps the newest
-events, for `feature_drifts`, `threshold_costs` and `surprises`; `event_stream` sends them on.
+`model_copy` answers for a model of labels, `regressor_copy` for one of numbers, `event_model_copy` for one of events
+without either. `bodies` and `openapi` describe requests, `plain_values` are values as JSON, `metrics` has figures for
+Prometheus. `event_history` keeps the newest events, for `feature_drifts`, `threshold_costs` and `surprises`;
+`event_stream` sends them on.
 
 `replica` follows without an engine what is `followed`: snapshots, a saved model, a topic; `compared` serves a
 comparison. `graphs` places what the page draws; it shows `other_services` by their `service_answers`, and

@@ -47,12 +47,13 @@ from stream_bayes.serve.feature_drifts import described_drifts
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
-from stream_bayes.serve.number_views import RegressorCopy
+from stream_bayes.serve.model_copy import ModelCopy
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.other_services import OtherServices
 from stream_bayes.serve.plain_values import as_json, by_text
+from stream_bayes.serve.regressor_copy import RegressorCopy
 from stream_bayes.serve.threshold_costs import threshold_costs
-from stream_bayes.serve.views import ModelCopy, View
+from stream_bayes.serve.views import View
 from stream_bayes.streams.engine.dead_letters import REFUSED
 
 __all__ = ["ACCESS", "PAGE", "Service", "ServiceAbilities"]

@@ -12,9 +12,10 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
-from stream_bayes.serve.event_views import EventModelCopy
-from stream_bayes.serve.number_views import RegressorCopy
-from stream_bayes.serve.views import ModelCopy, View
+from stream_bayes.serve.event_model_copy import EventModelCopy
+from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.regressor_copy import RegressorCopy
+from stream_bayes.serve.views import View
 from stream_bayes.streams.served_models.events import EVENT_CLASSES
 
 __all__ = ["view_of"]

@@ -16,7 +16,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, BadValue, Undecodable
-from stream_bayes.serve.views import ModelCopy
+from stream_bayes.serve.model_copy import ModelCopy
 from stream_bayes.streams.files.column_profile import profiled_columns
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.pipelines.config import parse_config

@@ -18,7 +18,7 @@ from stream_bayes.data.dates import PIVOT
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, SchemaError, Undecodable
-from stream_bayes.serve.views import ModelCopy
+from stream_bayes.serve.model_copy import ModelCopy
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records.fields import Fields

@@ -17,7 +17,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind, typed_kind
 from stream_bayes.errors import SchemaError
-from stream_bayes.serve.views import ModelCopy
+from stream_bayes.serve.model_copy import ModelCopy
 from stream_bayes.streams.pipelines.config import parse_config
 
 GOOD, BAD = "great lovely quick friendly warm".split(), "bad slow dirty rude noisy".split()

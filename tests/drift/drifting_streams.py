@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stream_bayes import DiscreteNetwork, DriftAdaptive
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 

@@ -26,7 +26,7 @@ from stream_bayes import (
 )
 from stream_bayes.drift.detectors import since_change
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.testing.concepts import (

@@ -10,7 +10,7 @@ import pytest
 from river.datasets import synth
 
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes, Schema
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.testing.concepts import drawn_network, stream_of
 from tests.drift.drifting_streams import again, bytes_of
 

@@ -28,7 +28,7 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
-from stream_bayes.serve.event_views import EventModelCopy
+from stream_bayes.serve.event_model_copy import EventModelCopy
 
 GRAPH = {"a": [], "b": ["a"], "x": ["a"], "y": ["x", "b"], "z": ["y", "x"]}
 

@@ -11,7 +11,8 @@ import pytest
 from stream_bayes import NaiveBayes
 from stream_bayes.serve import board as boards
 from stream_bayes.serve.board import MOST_BEHIND, MOST_PART_POINTS, MOST_POINTS, Board, EventSubscriber
-from stream_bayes.serve.views import ModelCopy, View
+from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.views import View
 
 
 def status(second: int) -> dict[str, Any]:

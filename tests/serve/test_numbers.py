@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.serve.number_views import RegressorCopy
+from stream_bayes.serve.regressor_copy import RegressorCopy
 from tests.serve.test_service import wait_until
 from tests.serve.weather import running
 

@@ -25,7 +25,7 @@ from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported, UnknownFeature
 from stream_bayes.mail import SpamFilter
-from stream_bayes.serve.views import ModelCopy
+from stream_bayes.serve.model_copy import ModelCopy
 
 MODELS: dict[str, Any] = {
     "pipeline": preprocessing.StandardScaler() | NaiveBayes(),

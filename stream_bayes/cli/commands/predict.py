@@ -31,8 +31,8 @@ from stream_bayes.data.kind_inference import marked_alike
 from stream_bayes.data.schema import Amount, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.intervals import ends_of
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
+from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner

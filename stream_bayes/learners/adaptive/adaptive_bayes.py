@@ -48,10 +48,10 @@ from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.class_probabilities import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.base.credible_intervals import Intervals, ends_of
 from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import explained_by_steps
-from stream_bayes.learners.base.intervals import Intervals, ends_of
-from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.samples import intervals_of_rows, rows_of, samples_of
 
 __all__ = ["AdaptiveBayes"]

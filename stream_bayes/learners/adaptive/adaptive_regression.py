@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_bayes.core.encoding._targets import MARK
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.mixtures.forecast_mixture import Forecast
+from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import shown

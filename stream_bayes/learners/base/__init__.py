@@ -4,7 +4,7 @@
 without a label; `pair_classifier` is the base over counts of pairs, `regressor` that of learners of numbers. `state`
 saves and merges. `row_encoder` encodes under a schema, and `absent_variables` warns of names that never come.
 
-`predictions`, `explanation`, `intervals`, `posteriors`, `draws`, `evidence`, `edges` and `feature_tables` read a model.
-`arguments`, `binning`, `fourier_features`, `prior_tables` and `traits` describe one; `parameters` reads the meaning of
-arguments from docstrings.
+`class_probabilities`, `credible_intervals`, `explanation`, `posteriors`, `draws`, `evidence`, `edges` and
+`feature_tables` read a model. `arguments`, `binning`, `fourier_features`, `prior_tables` and `traits` describe one;
+`parameters` reads the meaning of arguments from docstrings.
 """

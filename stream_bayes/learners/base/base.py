@@ -36,6 +36,8 @@ from stream_bayes.learners.base.arguments import (
     declared_classes,
 )
 from stream_bayes.learners.base.batches import encode_batch, encode_blocks, row_count
+from stream_bayes.learners.base.class_probabilities import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.base.credible_intervals import Intervals, beta_interval, ends_of
 from stream_bayes.learners.base.draws import (
     DrawnClassifier,
     DrawnFactors,
@@ -50,9 +52,7 @@ from stream_bayes.learners.base.explanation import (
     explained_by_addition,
     explained_by_steps,
 )
-from stream_bayes.learners.base.intervals import Intervals, beta_interval, ends_of
 from stream_bayes.learners.base.posteriors import SharePosterior
-from stream_bayes.learners.base.predictions import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.prior_tables import PriorTables
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import Promise, Traits

@@ -14,7 +14,7 @@ from stream_bayes.core.draws.drawn_tables import CountedTables, DrawnTables, cho
 from stream_bayes.core.encoding._bins import Bins
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue, NotSupported, UnknownFeature
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 
 __all__ = [
     "DrawnClassifier",

@@ -9,7 +9,7 @@ import scipy  # its submodules load on first use
 
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.errors import NotSupported
-from stream_bayes.learners.base.intervals import beta_interval, ends_of
+from stream_bayes.learners.base.credible_intervals import beta_interval, ends_of
 
 __all__ = ["NumberPosterior", "ShareNumbers", "SharePosterior", "log_bayes_factor"]
 

@@ -18,7 +18,7 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._targets import TargetEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.mixtures.forecast_mixture import Forecast
+from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.pictures.html import block, plain_table
 from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.regression.waves import is_derived

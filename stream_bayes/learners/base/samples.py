@@ -13,8 +13,8 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.batches import check_batch, row_count, row_weights
-from stream_bayes.learners.base.intervals import Intervals
-from stream_bayes.learners.base.predictions import probabilities_like
+from stream_bayes.learners.base.class_probabilities import probabilities_like
+from stream_bayes.learners.base.credible_intervals import Intervals
 
 __all__ = ["intervals_of_rows", "process_samples", "rows_of", "samples_of"]
 

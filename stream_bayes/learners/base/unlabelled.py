@@ -27,7 +27,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge
 from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.learners.base.base import BayesClassifier, X
-from stream_bayes.learners.base.predictions import log_loss
+from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.base.traits import Traits
 

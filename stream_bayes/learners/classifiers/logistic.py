@@ -19,8 +19,8 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.base.arguments import check_number, check_seed
 from stream_bayes.learners.base.base import X
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.base.fourier_features import FOURIER, uniform_numbers
-from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.classifiers.ordered import OrderedClassifier
 
 __all__ = ["BayesianLogistic", "Coefficient", "LogisticFunction"]

@@ -15,10 +15,10 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotLearned, NotSupported
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_number
 from stream_bayes.learners.base.batches import row_count
+from stream_bayes.learners.base.class_probabilities import Probabilities
+from stream_bayes.learners.base.credible_intervals import Intervals
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.explanation import Explanation
-from stream_bayes.learners.base.intervals import Intervals
-from stream_bayes.learners.base.predictions import Probabilities
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
 from stream_bayes.learners.wrappers.value_of_information import least_risk, value_of_feature, value_of_label
 

@@ -16,15 +16,15 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
-from stream_bayes.learners.base.draws import HasNoDraws
-from stream_bayes.learners.base.explanation import Explanation
-from stream_bayes.learners.base.intervals import Intervals, mixed_intervals
-from stream_bayes.learners.base.predictions import (
+from stream_bayes.learners.base.class_probabilities import (
     labels_like,
     log_loss,
     most_probable,
     probabilities_like,
 )
+from stream_bayes.learners.base.credible_intervals import Intervals, mixed_intervals
+from stream_bayes.learners.base.draws import HasNoDraws
+from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 

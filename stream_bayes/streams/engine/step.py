@@ -33,7 +33,7 @@ from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
-from stream_bayes.learners.base.intervals import ends_of
+from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
     SCHEMA_VERSION,
     DriftEntry,

@@ -11,7 +11,7 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 
 __all__ = ["Answer", "AnswerColumns", "AnswerDicts", "BatchAnswers", "process_one_by_one"]
 
@@ -52,7 +52,7 @@ class AnswerColumns:
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.learners.base.predictions import most_probable
+    >>> from stream_bayes.learners.base.class_probabilities import most_probable
     >>> from stream_bayes.streams.served_models.served import served
     >>> answers, refused = served(NaiveBayes()).process([{}, {}], ["rain", None], [1.0, 1.0])
     >>> answers.named(str), answers.decide(most_probable), refused

@@ -32,8 +32,8 @@ from stream_bayes.errors import (
     NoValueKnown,
     StreamBayesError,
 )
-from stream_bayes.learners.base.intervals import ends_of
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
+from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.learners.sequences.markov_chain import MarkovChain

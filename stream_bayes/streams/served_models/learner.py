@@ -9,8 +9,8 @@ from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.errors import BadState, StreamBayesError, TooFarAhead
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.base.edges import learner_within
-from stream_bayes.learners.base.predictions import most_probable
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.base.state import saved_parameter

@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount
 from stream_bayes.errors import BadLabel, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
-from stream_bayes.learners.base.intervals import ends_of
+from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
 from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
 from stream_bayes.streams.served_models.learner import ServedLearner

@@ -19,7 +19,7 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.saving.river.model_state import (
     configuration_digest,

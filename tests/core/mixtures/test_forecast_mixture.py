@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from stream_bayes.core.mixtures._forecast_mixture import DEGREES, ForecastMixture
-from stream_bayes.core.mixtures.forecast_mixture import Forecast
+from stream_bayes.core.mixtures.forecast import Forecast
 
 TAILS = (-2.0, -1.0, 1.0, 2.0)
 

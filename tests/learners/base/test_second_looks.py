@@ -38,7 +38,7 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.intervals import beta_interval, odds_interval
+from stream_bayes.learners.base.credible_intervals import beta_interval, odds_interval
 
 EACH: dict[str, Any] = {
     "naive Bayes": NaiveBayes,

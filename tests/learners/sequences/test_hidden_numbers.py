@@ -14,7 +14,7 @@ from scipy import stats
 import stream_bayes
 from stream_bayes import HiddenMarkov
 from stream_bayes.errors import BadState, BadValue, KindChanged
-from stream_bayes.serve.event_views import EventModelCopy
+from stream_bayes.serve.event_model_copy import EventModelCopy
 from stream_bayes.streams.served_models.served import served
 
 

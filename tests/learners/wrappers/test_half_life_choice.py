@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
-from stream_bayes.learners.base.predictions import LEAST_PROBABILITY
+from stream_bayes.learners.base.class_probabilities import LEAST_PROBABILITY
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.served_models.served import served
 

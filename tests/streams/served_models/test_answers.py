@@ -24,7 +24,7 @@ from stream_bayes import (
 )
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import BudgetExceeded, StreamBayesError
-from stream_bayes.learners.base.predictions import most_probable
+from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record

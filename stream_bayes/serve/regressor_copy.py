@@ -9,8 +9,8 @@ from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.serve.model_copy import MOST_FEATURES, MOST_VALUES, ModelCopy
 from stream_bayes.serve.plain_values import as_json, label_name
-from stream_bayes.serve.views import MOST_FEATURES, MOST_VALUES, ModelCopy
 from stream_bayes.streams.served_models.regressor import ServedRegressor, mean_of
 
 __all__ = ["RegressorCopy"]

@@ -14,9 +14,9 @@ from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
+from stream_bayes.serve.model_copy import MOST_VALUES, ModelCopy
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
-from stream_bayes.serve.views import MOST_VALUES, ModelCopy
 from stream_bayes.streams.served_models.events import TIMELESS, EventModel, ServedEvents, variables_of
 from stream_bayes.streams.served_models.regressor import LEVEL
 
