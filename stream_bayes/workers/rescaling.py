@@ -25,7 +25,7 @@ from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.errors import CannotResume
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.dead_letters import HALF_LIFE
-from stream_bayes.streams.engine.engine import HISTORY, LOG, SETTINGS
+from stream_bayes.streams.engine.engine import ENDS, HISTORY, LOG, SETTINGS
 from stream_bayes.streams.engine.history import History
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.served import digest, served
@@ -34,7 +34,7 @@ from stream_bayes.workers.total import summed
 
 __all__ = ["NewShard", "reshard"]
 
-SECTIONS = {"step", "model", "losses", "pending", SETTINGS, HISTORY, LOG}
+SECTIONS = {"step", "model", "losses", "pending", SETTINGS, HISTORY, LOG, ENDS}
 
 
 class NewShard(NamedTuple):

@@ -54,7 +54,8 @@ BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two polls of a source without new records
 SETTINGS = "settings"  # the section with the settings
 LOG = "log"  # the section that shows whether the log is the same: the identity that recovery checks, or
-READ, WRITTEN = "read", "written"  # marks of what was read, and written
+READ = "read"  # marks of what was read
+ENDS = "ends"  # the section with the marks of what was written to files
 HISTORY = "history"  # the section with the records that the state has learned from
 
 
@@ -418,7 +419,7 @@ class Engine:
             self.positions = dict(self.source.positions)
         else:
             lengths = found.outputs
-            check_ends(self._sinks, found.sections.get(LOG, {}).get(WRITTEN, {}))
+            check_ends(self._sinks, found.sections.get(ENDS, {}))
             self._load(found)
         self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
@@ -592,6 +593,7 @@ class Engine:
         """Load a snapshot, and seek to its positions."""
         sections = dict(snapshot.sections)
         log = sections.pop(LOG, {})
+        sections.pop(ENDS, None)  # checked before the outputs were opened
         self.history.load(sections.pop(HISTORY, {}))
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
@@ -734,9 +736,10 @@ class Engine:
         self._has_unlearned = False  # a replay need not read again what a snapshot holds
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
-        else:
-            marks = {READ: marks_state(self.source, self.positions), WRITTEN: ends_state(self._sinks)}
-            own |= {LOG: marks} if any(marks.values()) else {}
+        elif read := marks_state(self.source, self.positions):
+            own[LOG] = {READ: read}
+        if ends := ends_state(self._sinks):
+            own[ENDS] = ends
         self.schedule.mark_taken(self.step.processed, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))
 

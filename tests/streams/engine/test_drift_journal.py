@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event, Partition, Position, Slice
+from stream_bayes.errors import SinkError
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
@@ -135,3 +136,15 @@ def test_it_is_in_its_file_once_wherever_the_run_died(tmp_path: Path, stop_at: i
     assert run(tmp_path / "died", sent).replayed > 0
     assert (tmp_path / "died" / "drifts.jsonl").read_text() == expected
     assert sent.results == whole.results
+
+
+def test_a_file_of_drifts_that_is_another_is_refused_beside_a_log_too(tmp_path: Path) -> None:
+    drifts, sent = tmp_path / "drifts.jsonl", Sent(EVENTS + 1)
+    run(tmp_path, sent)
+    text = drifts.read_text()
+    drifts.write_text("mine\n" * len(text))
+    with pytest.raises(SinkError, match=r"is not what was written.*nothing of it is cut off"):
+        run(tmp_path, sent)
+    assert drifts.read_text() == "mine\n" * len(text)
+    drifts.write_text(text)
+    run(tmp_path, sent)
