@@ -156,13 +156,14 @@ def test_families_that_are_foretold_better_are_no_drift() -> None:
 @pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "kswin"])
 def test_stopped_anywhere_it_goes_on_the_same(detector: str) -> None:
     make = lambda: DriftAdaptive(TAN(), detector, "family", search_delay=10)
-    whole, others = make(), []
+    whole, stopped = make(), make()
     for number, (x, y) in enumerate(drifting(2, 600, 300, changed=["v7", "v3"])):
         if number % 150 == 100 or (whole.log.entries and whole.log.entries[-1]["event"] == number):
-            others.append(again(whole, make))
-        for model in (whole, *others):
+            stopped = again(stopped, make)
+            assert bytes_of(stopped) == bytes_of(whole)
+        for model in (whole, stopped):
             model.learn_one(x, y)
-    assert all(bytes_of(other) == bytes_of(whole) for other in others)
+    assert bytes_of(stopped) == bytes_of(whole)
 
 
 def test_a_detector_of_errors_takes_no_families() -> None:

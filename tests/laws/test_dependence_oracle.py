@@ -15,7 +15,7 @@ from stream_bayes.testing.assertions import same_bytes
 from tests.builds import EVERYTHING
 from tests.oracles.dependence import DependenceOracle
 
-EXAMPLES = 60 if EVERYTHING else 10
+EXAMPLES = 40 if EVERYTHING else 10
 CLOSE = 1e-12
 
 NAMES = ["a", "b", "größe", "d"]

@@ -19,7 +19,7 @@ from tests.shares import share_of
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
-EXAMPLES = 40 if EVERYTHING else 15
+EXAMPLES = 25 if EVERYTHING else 15
 
 # Uncompiled, this one takes as long as twenty others; its readings, and others chosen from, are checked there too.
 SLOW = "LiveChoice(readings=('a2de', 'tan', 'aode'))"

@@ -21,7 +21,7 @@ from tests.oracles.naive_bayes import (
     Oracle,
 )
 
-EXAMPLES = 100 if EVERYTHING else 25
+EXAMPLES = 50 if EVERYTHING else 25
 COUNTS = 1e-12
 FLOATS = 1e-9
 

@@ -28,7 +28,7 @@ from tests.oracles.naive_bayes import NEVER, is_missing
 # A value's weight may fade below `min_count` for good; what answers then is tested here too.
 pytestmark = pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible")
 
-EXAMPLES = 100 if EVERYTHING else 12
+EXAMPLES = 50 if EVERYTHING else 12
 COUNTS = 1e-12
 FLOATS = 1e-9
 
