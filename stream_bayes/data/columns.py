@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
-from stream_bayes.data.features import Nominal, Spec, Vocabulary
-from stream_bayes.data.frame_columns import Cells, factorise, numbers
+from stream_bayes.data.features import DeclaredValues, Nominal, Spec
+from stream_bayes.data.frame_columns import FrameCells, factorise, numbers
 from stream_bayes.data.frames import NamedColumns
 from stream_bayes.errors import BadLabel, BadValue, SchemaError
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Codes: TypeAlias = npt.NDArray[np.int32]
-ForeignRule: TypeAlias = Callable[[str, Codes, Vocabulary, Vocabulary], tuple[Codes, Vocabulary]]
+ForeignRule: TypeAlias = Callable[[str, Codes, DeclaredValues, DeclaredValues], tuple[Codes, DeclaredValues]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +74,11 @@ class CodedColumns:
 
     names: tuple[str, ...]
     codes: Codes
-    vocabularies: tuple[Vocabulary, ...]
+    vocabularies: tuple[DeclaredValues, ...]
     numeric_names: tuple[str, ...]
     numeric: npt.NDArray[np.float64]
     labels: Codes | None
-    classes: Vocabulary
+    classes: DeclaredValues
 
     def __post_init__(self) -> None:
         rows = len(self.codes)
@@ -148,7 +148,7 @@ class SparseCounts:
     # a CSR matrix or array of SciPy, rows by tokens
     matrix: Any  # SciPy brings no types
     labels: Codes | None  # this and the next as in `CodedColumns`
-    classes: Vocabulary
+    classes: DeclaredValues
 
     def __post_init__(self) -> None:
         if self.matrix.shape[1] != len(self.names):
@@ -166,7 +166,7 @@ class SparseCounts:
         return SparseCounts(self.names, self.matrix[start:stop], labels, self.classes)
 
 
-def code_labels(cells: Cells, classes: Vocabulary | None) -> tuple[Codes, Vocabulary]:
+def code_labels(cells: FrameCells, classes: DeclaredValues | None) -> tuple[Codes, DeclaredValues]:
     """Return the code of each row's label, and the labels; declared classes come first and exclude others."""
     declared = classes or ()
     codes, found = factorise(cells, declared, canonical_label, BadLabel)
@@ -185,14 +185,14 @@ def code_columns(
     features: Mapping[str, Spec],
     foreign: ForeignRule,
     labels: Codes | None,
-    classes: Vocabulary,
+    classes: DeclaredValues,
 ) -> CodedColumns:
     """Return the declared columns of a table as codes; `foreign` handles values outside a closed feature."""
     present = {name: spec for name, spec in features.items() if name in table.columns}
     nominal = {name: spec for name, spec in present.items() if isinstance(spec, Nominal)}
     numeric = [name for name in present if name not in nominal]
     codes = np.empty((table.rows, len(nominal)), np.int32)
-    vocabularies: list[Vocabulary] = []
+    vocabularies: list[DeclaredValues] = []
     for column, (name, spec) in enumerate(nominal.items()):
         declared = spec.values or ()
         coded, vocabulary = factorise(table.columns[name], declared, partial(canonical, feature=name))
@@ -206,7 +206,7 @@ def code_columns(
     return CodedColumns(tuple(nominal), codes, tuple(vocabularies), tuple(numeric), measured, labels, classes)
 
 
-def refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabulary) -> NoReturn:
+def refuse_foreign(name: str, codes: Codes, found: DeclaredValues, declared: DeclaredValues) -> NoReturn:
     """Raise `BadValue` for a value outside a closed feature, naming the row. For learning."""
     row = int(np.argmax(codes >= len(declared)))
     raise BadValue(
@@ -216,8 +216,8 @@ def refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabul
 
 
 def skip_foreign(
-    name: str, codes: Codes, found: Vocabulary, declared: Vocabulary
-) -> tuple[Codes, Vocabulary]:
+    name: str, codes: Codes, found: DeclaredValues, declared: DeclaredValues
+) -> tuple[Codes, DeclaredValues]:
     """Count a value outside a closed feature as missing. For predicting."""
     return np.where(codes < len(declared), codes, np.int32(-1)), declared
 
@@ -230,7 +230,7 @@ def _check_array(what: str, array: object, dtype: np.dtype[np.generic], shape: t
         raise SchemaError(f"{what}: expected a C-contiguous array; use numpy.ascontiguousarray")
 
 
-def _check_vocabulary(what: str, vocabulary: Vocabulary) -> None:
+def _check_vocabulary(what: str, vocabulary: DeclaredValues) -> None:
     try:
         plain = all(type(value) is str or type(canonical(value)) is type(value) for value in vocabulary)
     except BadValue as error:

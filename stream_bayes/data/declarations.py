@@ -17,7 +17,7 @@ from stream_bayes.errors import BadState, SchemaError
 __all__ = [
     *(
         "KINDS",
-        "Declared",
+        "ColumnDeclaration",
         "declared",
         "declared_from_json",
         "declared_to_json",
@@ -27,11 +27,11 @@ __all__ = [
     "kind_from_options",
 ]
 
-Declared: TypeAlias = Spec | ColumnKind
+ColumnDeclaration: TypeAlias = Spec | ColumnKind
 KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Text)}
 
 
-def declared(name: object, given: object) -> Declared:
+def declared(name: object, given: object) -> ColumnDeclaration:
     """Return the declaration of a column; the word of a kind is short for the kind without options."""
     if isinstance(given, ColumnKind):
         return given
@@ -52,7 +52,7 @@ def kind_from_options(word: str, options: Mapping[str, object]) -> ColumnKind:
 
 
 def expanded(
-    columns: Mapping[str, Declared], blanks: Collection[str] = ()
+    columns: Mapping[str, ColumnDeclaration], blanks: Collection[str] = ()
 ) -> tuple[dict[str, dict[str, Spec]], dict[str, str]]:
     """Return the features that each column becomes, and the feature of whether its cell is missing.
 
@@ -82,14 +82,14 @@ def expanded(
     return made, {name: free(f"{name} missing") for name in blanks}
 
 
-def declared_to_json(column: Declared) -> dict[str, JSONValue]:
+def declared_to_json(column: ColumnDeclaration) -> dict[str, JSONValue]:
     """Return a declaration as JSON."""
     if isinstance(column, ColumnKind):
         return {"kind": column.word, **column.options()}
     return spec_to_json(column)
 
 
-def declared_from_json(saved: object) -> tuple[str, Declared]:
+def declared_from_json(saved: object) -> tuple[str, ColumnDeclaration]:
     """Return a column's name and declaration as a schema saved them. Raise `BadState` for anything else."""
     if type(saved) is list and len(saved) == 2 and type(saved[0]) is str and isinstance(saved[1], dict):
         name, options = saved[0], dict(saved[1])
@@ -102,7 +102,7 @@ def declared_from_json(saved: object) -> tuple[str, Declared]:
     return feature_from_json(saved)
 
 
-def features_table(columns: Mapping[str, Declared]) -> str:
+def features_table(columns: Mapping[str, ColumnDeclaration]) -> str:
     """Return declarations as the table [schema.features] of a pipeline file.
 
     Examples
@@ -119,7 +119,7 @@ def features_table(columns: Mapping[str, Declared]) -> str:
     return "\n".join(["[schema.features]", *lines]) + "\n"
 
 
-def _toml_declaration(column: Declared) -> str:
+def _toml_declaration(column: ColumnDeclaration) -> str:
     options: Mapping[str, object]
     if isinstance(column, ColumnKind):
         word, options = column.word, column.options()

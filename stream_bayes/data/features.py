@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import TypeAlias, cast
 
 from stream_bayes.core.values.values import JSONValue, Value, canonical, shown, tagged_many, untagged_many
-from stream_bayes.data.frame_columns import Cells, factorise, value_types
+from stream_bayes.data.frame_columns import FrameCells, factorise, value_types
 from stream_bayes.data.frames import labels_of
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError
 
 __all__ = [
+    "DeclaredValues",
     "Nominal",
     "Numeric",
     "Spec",
-    "Vocabulary",
     "checked_limit",
     "declared_values",
     "feature_from_json",
@@ -29,7 +29,7 @@ __all__ = [
     "spec_to_json",
 ]
 
-Vocabulary: TypeAlias = tuple[Value, ...]
+DeclaredValues: TypeAlias = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -51,7 +51,7 @@ class Nominal:
     Nominal(('red', 'green'), closed=True)
     """
 
-    values: Vocabulary | None
+    values: DeclaredValues | None
     max_values: int | None
     closed: bool
 
@@ -151,7 +151,7 @@ def spec_of(name: object, spec: object) -> Spec:
     )
 
 
-def declared_values(what: str, given: Sequence[Value], convert: Callable[[object], Value]) -> Vocabulary:
+def declared_values(what: str, given: Sequence[Value], convert: Callable[[object], Value]) -> DeclaredValues:
     """Return declared values or classes in their plain form. Raise `SchemaError` for a repeated one."""
     called = "labels" if what == "classes" else "values"
     if isinstance(given, (set, frozenset)):
@@ -181,7 +181,7 @@ def checked_limit(given: object) -> int:
     return limit
 
 
-def inferred_spec(name: object, cells: Cells, limit: int | None) -> Spec:
+def inferred_spec(name: object, cells: FrameCells, limit: int | None) -> Spec:
     """Return the kind of feature inferred from a column's values; `limit` bounds a nominal one's values."""
     types = value_types(cells, name)
     if not types:

@@ -15,15 +15,15 @@ import numpy.typing as npt
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue
 
-__all__ = ["Cells", "factorise", "numbers", "python_values", "value_types"]
+__all__ = ["FrameCells", "factorise", "numbers", "python_values", "value_types"]
 
-Cells: TypeAlias = "nw.Series[Any] | list[object]"  # one column
+FrameCells: TypeAlias = "nw.Series[Any] | list[object]"  # one column
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 _PLAIN = frozenset({str, bytes, bool, int, float, type(None)})
 
 
-def python_values(cells: Cells) -> list[object]:
+def python_values(cells: FrameCells) -> list[object]:
     """Return a column as Python objects, with None for missing values.
 
     Examples
@@ -40,7 +40,7 @@ def python_values(cells: Cells) -> list[object]:
     return values
 
 
-def value_types(cells: Cells, name: object) -> set[type]:
+def value_types(cells: FrameCells, name: object) -> set[type]:
     """Return the plain types of a column's values. Categorical columns always count as str.
 
     Raises
@@ -63,7 +63,7 @@ def value_types(cells: Cells, name: object) -> set[type]:
 
 
 def factorise(
-    cells: Cells,
+    cells: FrameCells,
     known: Sequence[Value],
     convert: Callable[[object], Value],
     error: type[BadValue] | type[BadLabel] = BadValue,
@@ -119,7 +119,7 @@ def _native_codes(cells: nw.Series[Any]) -> tuple[Codes, list[object]]:
 
 
 def _list_codes(
-    cells: Cells, convert: Callable[[object], Value], error: type[BadValue] | type[BadLabel]
+    cells: FrameCells, convert: Callable[[object], Value], error: type[BadValue] | type[BadLabel]
 ) -> tuple[Codes, list[object]]:
     values = python_values(cells)
     if not set(map(type, values)) <= _PLAIN:
@@ -144,7 +144,7 @@ def _canonical_cells(
     return plain
 
 
-def numbers(cells: Cells, name: object) -> npt.NDArray[np.float64]:
+def numbers(cells: FrameCells, name: object) -> npt.NDArray[np.float64]:
     """Return a numeric column as float64, with NaN for missing values.
 
     Raises

@@ -9,14 +9,14 @@ import narwhals as nw
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.dates import Date
-from stream_bayes.data.frame_columns import Cells, python_values
+from stream_bayes.data.frame_columns import FrameCells, python_values
 
 __all__ = ["temporal_kind"]
 
 DATE_PARTS = ("date", "month", "day", "weekday")
 
 
-def temporal_kind(cells: Cells) -> ColumnKind | None:
+def temporal_kind(cells: FrameCells) -> ColumnKind | None:
     """Return the kind of a column of dates, times or durations; None for any other column, and for an empty one.
 
     Dates without a time of day get no hour, and times alone get only that. Durations are in seconds.

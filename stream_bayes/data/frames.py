@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.data.frame_columns import Cells, python_values
+from stream_bayes.data.frame_columns import FrameCells, python_values
 from stream_bayes.errors import BadValue, MissingPackage, SchemaError
 
 __all__ = [
@@ -43,7 +43,7 @@ class NamedColumns:
     """The columns of a frame, in its order, under their names as they are (pandas allows any label)."""
 
     rows: int
-    columns: Mapping[Hashable, Cells]
+    columns: Mapping[Hashable, FrameCells]
 
 
 def is_frame(obj: object) -> bool:
@@ -282,7 +282,7 @@ def _refuse_duplicates(names: Iterable[Hashable]) -> None:
 
 
 def _mapping_table(frame: Mapping[Hashable, Native]) -> NamedColumns:
-    columns: dict[Hashable, Cells] = {}
+    columns: dict[Hashable, FrameCells] = {}
     for name, cells in frame.items():
         try:
             columns[name] = labels_of(cells, "values")

@@ -30,7 +30,7 @@ from stream_bayes.data.dates import (
     widest_gap,
     written_moment,
 )
-from stream_bayes.data.declarations import Declared
+from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.ranges import range_order
 from stream_bayes.data.texts import WIDE, Text, frequent_words, words_of
@@ -61,7 +61,7 @@ class InferredKind:
     """The kind of a column, as its cells show it."""
 
     word: str  # number, money, percent, duration, date, time, text, range, flag, constant, category, empty
-    column: Declared  # the declaration for a schema
+    column: ColumnDeclaration  # the declaration for a schema
     reason: str  # what showed it, with counts
     numbers: Mapping[str, float]  # the number in each text that is one; empty for names
     # the number of cells that are not of the kind, and the first texts of these

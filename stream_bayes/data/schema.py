@@ -32,23 +32,23 @@ from stream_bayes.data.columns import (
 )
 from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import (
-    Declared,
+    ColumnDeclaration,
     declared,
     declared_from_json,
     declared_to_json,
     expanded,
 )
 from stream_bayes.data.features import (
+    DeclaredValues,
     Nominal,
     Numeric,
     Spec,
-    Vocabulary,
     checked_limit,
     declared_values,
     inferred_spec,
     json_fields,
 )
-from stream_bayes.data.frame_columns import Cells, factorise, python_values
+from stream_bayes.data.frame_columns import FrameCells, factorise, python_values
 from stream_bayes.data.frame_dates import temporal_kind
 from stream_bayes.data.frames import NamedColumns, Native, read_table
 from stream_bayes.data.texts import Text
@@ -114,17 +114,17 @@ class Schema:
     True
     """
 
-    columns: Mapping[str, Declared]
+    columns: Mapping[str, ColumnDeclaration]
     features: Mapping[str, Spec]
     features_of: Mapping[str, tuple[str, ...]]
     missing_features: Mapping[str, str]
-    classes: Vocabulary | None
+    classes: DeclaredValues | None
     target: str
     unknown: Unknown
 
     def __init__(
         self,
-        features: Mapping[str, Declared | Sequence[Value] | type | str],
+        features: Mapping[str, ColumnDeclaration | Sequence[Value] | type | str],
         classes: Sequence[Value] | None = None,
         target: str = "class",
         unknown: Unknown = "ignore",
@@ -349,7 +349,7 @@ class Schema:
         target: str,
         foreign: ForeignRule,
         labels: Codes | None,
-        classes: Vocabulary,
+        classes: DeclaredValues,
     ) -> CodedColumns:
         if self.unknown == "refuse":
             for name in table.columns:
@@ -359,7 +359,7 @@ class Schema:
 
     def _read_table(self, table: NamedColumns) -> NamedColumns:
         """Return a table of features: the columns of kinds that are read are replaced by what they become."""
-        read: dict[Hashable, Cells] = {}
+        read: dict[Hashable, FrameCells] = {}
         for name, kind in self.kinds.items():
             if name not in table.columns:
                 continue
@@ -438,7 +438,7 @@ def _name(what: str, name: object) -> str:
     return str.__str__(name)
 
 
-def _column(table: NamedColumns, target: str) -> Cells:
+def _column(table: NamedColumns, target: str) -> FrameCells:
     if target not in table.columns:
         raise SchemaError(
             f"the frame has no column {shown(target)} for the target, only {shown([*table.columns])}"

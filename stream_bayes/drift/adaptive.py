@@ -41,7 +41,7 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.family_changes import FamilyChanges
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import JOINT_NETWORKS, JointNetwork, Learner, rederive
+from stream_bayes.drift.recent_events import JOINT_NETWORKS, JointNetwork, RenewedModel, rederive
 from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
@@ -146,7 +146,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     def __init__(
         self,
-        learner: Learner,
+        learner: RenewedModel,
         detector: Any = DEFAULT_DETECTOR,
         signal: str | None = None,
         policy: str = "both",
@@ -191,7 +191,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         self._watch = DriftWatch(detector, signal, is_joint, window, has_densities)
         self._succession = Succession(settings, self._watch)
         self._warned: int | None = None  # the first event after the change, from a detector that warns
-        self._shadow: Learner | None = None  # learns the events since the warning
+        self._shadow: RenewedModel | None = None  # learns the events since the warning
 
     def _check(self) -> None:
         learner = self.learner
@@ -586,7 +586,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         )
 
     @property
-    def model_(self) -> Learner:
+    def model_(self) -> RenewedModel:
         """The present model."""
         return self._succession.model
 
@@ -647,7 +647,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         yield {"learner": NaiveBayes()}
 
 
-def _classifier(model: Learner) -> BayesClassifier:
+def _classifier(model: RenewedModel) -> BayesClassifier:
     if isinstance(model, JOINT_NETWORKS):
         raise NotSupported(f"a {type(model).__name__} has no class to predict; model_ answers queries")
     return model

@@ -22,7 +22,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.recent_events import Events, Learner, grows, learn_events, rederive
+from stream_bayes.drift.recent_events import Events, RenewedModel, grows, learn_events, rederive
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
@@ -51,7 +51,7 @@ class Basis(NamedTuple):
     """A candidate before it has learned anything."""
 
     name: str  # its policy
-    kind: type[Learner]
+    kind: type[RenewedModel]
     # the names of the present model under the same codes, and its structure if it keeps it
     state: dict[str, Any]
     is_searched: bool  # True if it is a network whose structure is searched
@@ -62,7 +62,7 @@ class SearchOutcome(NamedTuple):
     """The outcome of a search: a model that has learned, or the reason why there is none."""
 
     name: str
-    model: Learner | None
+    model: RenewedModel | None
     why: str | None
     events: int
 
@@ -83,7 +83,7 @@ class Executor(Protocol):
         ...
 
 
-def share_names(model: Learner, present: Learner) -> None:
+def share_names(model: RenewedModel, present: RenewedModel) -> None:
     """Give a model the names of the present one, under the same codes."""
     copy_names(model.store.encoder, present.store.encoder)
     model.store.make_room()
@@ -91,8 +91,8 @@ def share_names(model: Learner, present: Learner) -> None:
 
 def basis_of(
     policy: str,
-    learner: Learner,
-    present: Learner,
+    learner: RenewedModel,
+    present: RenewedModel,
     only: tuple[Value, ...] = (),
     keeps_structure: bool = False,
 ) -> Basis | None:
@@ -183,7 +183,7 @@ def _searched(
     should_stop: Callable[[], bool],
 ) -> Structure | None:
     """Return the structure that a search finds for some events; None if it was not finished."""
-    trained: Learner = model
+    trained: RenewedModel = model
     if isinstance(model, BayesNetClassifier):
         trained = model.clone({"structure": None, "search": None, "window": None})
         share_names(trained, model)

@@ -27,7 +27,7 @@ MOST_CELLS = 1024  # of a family: configurations beyond them share rows, which k
 RESIDUALS = (-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0)  # deviations
 HALVES = 2  # of the means given the numeric parents
 
-Cells = NDArray[np.int64]
+CellNumbers = NDArray[np.int64]
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]  # codes, or numbers
 
 
@@ -39,7 +39,7 @@ class FamilyCells(Protocol):
     def are_outgrown_by(self, model: JointNetwork) -> bool:
         """Return True if the network needs other cells now."""
 
-    def of(self, recent: RecentEvents, number: int) -> Cells:
+    def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cell of each of the newest events (columns) in each family (rows); -1 if it lacks a variable."""
 
 
@@ -77,7 +77,7 @@ class TableCells:
         assert isinstance(model, BayesNet)
         return bool((_sizes_of(model) > 2 * self._sizes).any())
 
-    def of(self, recent: RecentEvents, number: int) -> Cells:
+    def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cells of the newest events."""
         layout = self.layout
         codes = recent.newest_codes(number).codes[: len(self._slot_sizes)]
@@ -121,7 +121,7 @@ class MixedCells:
         """Return True once the network has learned anything."""
         return model is not self._model or model.clock != self._clock
 
-    def of(self, recent: RecentEvents, number: int) -> Cells:
+    def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cells of the newest events."""
         counts, encoder = self._model.store, self._model.store.encoder
         codes, numbers = recent.newest_codes(number).codes, recent.newest_numbers(number)
@@ -149,7 +149,7 @@ class MixedCells:
             cells[f, there] = int(self.layout.begin[f]) + configuration % rows * columns + values
         return cells
 
-    def _configuration(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> Cells:
+    def _configuration(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> CellNumbers:
         """Return the number of each event's configuration of nominal parents and bins."""
         configuration = np.zeros(len(column[v]), np.int64)
         for p in counts.nominal_parents(v):
@@ -159,7 +159,9 @@ class MixedCells:
             configuration = configuration * (len(cuts) + 1) + np.searchsorted(cuts, column[p], side="right")
         return configuration
 
-    def _residuals(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> tuple[Cells, Cells]:
+    def _residuals(
+        self, counts: MixedCounts, v: Value, column: dict[Value, Column]
+    ) -> tuple[CellNumbers, CellNumbers]:
         """Return the bin of each number's residual, and the half that its mean is in."""
         nominal = counts.nominal_parents(v)
         parents = np.array([column[p] for p in counts.numeric_parents(v)], np.float64).reshape(

@@ -35,7 +35,7 @@ __all__ = ["FamilyChange", "FamilyChanges"]
 ERROR = 0.01  # the probability that a stream without change has a family reported
 DATES_TOGETHER = 64  # tested at once when a change is dated
 
-Counts = NDArray[np.int32]
+CellCounts = NDArray[np.int32]
 
 
 class FamilyChange(NamedTuple):
@@ -75,8 +75,8 @@ class FamilyChanges:
         self._structure: Structure | None = None
         self._cells: FamilyCells | None = None
         self._clocks: deque[int] = deque(maxlen=self.blocks + 1)  # at the end of each block
-        self._sums: deque[Counts] = deque(maxlen=self.blocks + 1)  # all counts until then
-        self._base: Counts = np.zeros(0, np.int32)  # those before the test of each family
+        self._sums: deque[CellCounts] = deque(maxlen=self.blocks + 1)  # all counts until then
+        self._base: CellCounts = np.zeros(0, np.int32)  # those before the test of each family
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class FamilyChanges:
             block = cell[:, first : first + TOGETHER]
             self._add(np.bincount(block[block >= 0], minlength=size).astype(np.int32), int(clock))
 
-    def _add(self, counts: Counts, clock: int) -> None:
+    def _add(self, counts: CellCounts, clock: int) -> None:
         """Add the counts of a block of events, which ends with a clock."""
         before = self._clocks[-1]
         self._sums.append(self._sums[-1] + counts)

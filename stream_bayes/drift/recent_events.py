@@ -23,8 +23,8 @@ __all__ = [
     "JOINT_NETWORKS",
     "Events",
     "JointNetwork",
-    "Learner",
     "RecentEvents",
+    "RenewedModel",
     "grows",
     "learn_events",
     "rederive",
@@ -33,7 +33,7 @@ __all__ = [
 MOST_FORGOTTEN = 500  # events, some microseconds each
 JointNetwork: TypeAlias = BayesNet | MixedNetwork  # a network without a class
 JOINT_NETWORKS = (BayesNet, MixedNetwork)
-Learner: TypeAlias = BayesClassifier | JointNetwork
+RenewedModel: TypeAlias = BayesClassifier | JointNetwork
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
@@ -42,10 +42,10 @@ class RecentEvents:
     kept.
     """
 
-    def __init__(self, model: Learner, size: int) -> None:
+    def __init__(self, model: RenewedModel, size: int) -> None:
         self._begin(model, size)
 
-    def _begin(self, model: Learner, size: int) -> None:
+    def _begin(self, model: RenewedModel, size: int) -> None:
         self._model = model
         self._encoder: Any = model.store.encoder
         self._window = Window(self._encoder, size)
@@ -132,7 +132,7 @@ class RecentEvents:
         first = int(np.searchsorted(arrays["window_clocks"], clock))
         return {name: np.ascontiguousarray(array[..., first:]) for name, array in arrays.items()}
 
-    def catch_up(self, models: Sequence[Learner], after: int, most: int) -> int:
+    def catch_up(self, models: Sequence[RenewedModel], after: int, most: int) -> int:
         """Let models learn the first events after a clock, at most `most`; return the clock of the last.
 
         The models have all names of the events.
@@ -145,7 +145,7 @@ class RecentEvents:
             after = window.clock_of(index)
         return after
 
-    def model_before(self, since: int) -> Learner:
+    def model_before(self, since: int) -> RenewedModel:
         """Return the model without the recent events that it learned from a clock on.
 
         The model itself is returned if these cannot be unlearned, if they are so many that the stream would have to
@@ -184,7 +184,7 @@ class RecentEvents:
             return model
         return twin
 
-    def move(self, model: Learner, since: int) -> None:
+    def move(self, model: RenewedModel, since: int) -> None:
         """Continue with another model, which has the same codes, and drop the events older than a clock."""
         self._model = model
         self._encoder = self._window.encoder = model.store.encoder
@@ -219,7 +219,7 @@ class RecentEvents:
         self._make_room()
 
 
-def learn_events(model: Learner, events: Events) -> None:
+def learn_events(model: RenewedModel, events: Events) -> None:
     """Let a model that has the names of some events learn them in their order."""
     clocks = events["window_clocks"]
     if len(clocks):
@@ -228,7 +228,7 @@ def learn_events(model: Learner, events: Events) -> None:
         learn_rows(model, (row for row, _ in window.rows()))
 
 
-def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
+def learn_rows(model: RenewedModel, rows: Iterable[Row]) -> None:
     """Learn rows in the codes of the model's store, which has their names.
 
     So a row needs more room only in tables of families, or if its weight is not whole.
@@ -246,18 +246,18 @@ def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
         learn(row)
 
 
-def rederive(model: Learner) -> None:
+def rederive(model: RenewedModel) -> None:
     """Derive what a classifier derives from its counts; a network whose structure grows does so as it learns."""
     if isinstance(model, BayesClassifier) and not grows(model):
         model.rederive()
 
 
-def grows(model: Learner) -> bool:
+def grows(model: RenewedModel) -> bool:
     """Return True for a network that searches its structure itself."""
     return isinstance(model, (*JOINT_NETWORKS, BayesNetClassifier)) and model.is_growing
 
 
-def _as_of(window: Window, index: int, row: Row, model: Learner) -> Row:
+def _as_of(window: Window, index: int, row: Row, model: RenewedModel) -> Row:
     """Return an event with its numbers in a model's own bins."""
     window.row(index, row)
     bins: Any = model.store.encoder.bins

@@ -34,8 +34,8 @@ from stream_bayes.drift.log import change_between
 from stream_bayes.drift.recent_events import (
     JOINT_NETWORKS,
     JointNetwork,
-    Learner,
     RecentEvents,
+    RenewedModel,
     grows,
     rederive,
 )
@@ -57,13 +57,13 @@ CATCH_UP = 64  # events that a candidate learns at once, of those that came duri
 
 MOST_SURPRISE = 100.0  # nats of one event, of a network without a class
 
-Candidate = tuple[str, Learner]
+Candidate = tuple[str, RenewedModel]
 
 
 class SuccessionSettings(NamedTuple):
     """Settings of a succession: arguments of `DriftAdaptive`, which documents them."""
 
-    learner: Learner
+    learner: RenewedModel
     policy: str
     search: ScoreSearch
     search_delay: int
@@ -83,7 +83,7 @@ class Succession:
     def __init__(self, settings: SuccessionSettings, watch: DriftWatch) -> None:
         self.settings = settings
         self.watch = watch
-        self.model: Learner = settings.learner.clone()
+        self.model: RenewedModel = settings.learner.clone()
         self.recent = RecentEvents(self.model, settings.window)
         self.clock = 0  # events learned
         self.generation = 0  # models adopted
@@ -406,7 +406,7 @@ class Succession:
         self._finish()
 
 
-def _loss(model: Learner, x: X, y: Any, w: float) -> float:
+def _loss(model: RenewedModel, x: X, y: Any, w: float) -> float:
     """Return what a model loses on an event before it learns it: of a network without a class, its surprise."""
     if isinstance(model, MixedNetwork):
         return model.score_learn_one(x, w)  # finite, and its size depends on the units of numbers
@@ -415,7 +415,7 @@ def _loss(model: Learner, x: X, y: Any, w: float) -> float:
     return log_loss(model.predict_learn_one(x, y, w), y)
 
 
-def _same_structure(one: Learner, other: Learner) -> bool:
+def _same_structure(one: RenewedModel, other: RenewedModel) -> bool:
     """Return True if two networks have equivalent structures."""
     kinds = (BayesNetClassifier, BayesNet)
     assert isinstance(one, kinds) and isinstance(other, kinds)

@@ -23,7 +23,7 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.family_changes import FamilyChange, FamilyChanges
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import JOINT_NETWORKS, Learner, RecentEvents
+from stream_bayes.drift.recent_events import JOINT_NETWORKS, RecentEvents, RenewedModel
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.edges import edge_name
 
@@ -69,7 +69,7 @@ class DriftWatch:
         return natural_signal(self.detector)
 
     def changed_families(
-        self, changes: FamilyChanges, model: Learner, recent: RecentEvents
+        self, changes: FamilyChanges, model: RenewedModel, recent: RecentEvents
     ) -> list[FamilyChange]:
         """Count an event; after every `TOGETHER` events return the families of a network that have changed."""
         assert isinstance(model, JOINT_NETWORKS)

@@ -25,7 +25,7 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.pictures.html import plain_table
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, write_checkpoints
-from stream_bayes.evaluation.contestants import Clock, Contestant, Learner, Metric, contestant
+from stream_bayes.evaluation.contestants import AnyLearner, Clock, Contestant, Metric, contestant
 from stream_bayes.evaluation.steps import (
     Arrivals,
     EvaluationStep,
@@ -363,7 +363,7 @@ def _bytes(size: int | None) -> str:
 
 
 def compare(
-    learners: Mapping[str, Learner],
+    learners: Mapping[str, AnyLearner],
     stream: Stream | str | PathLike[str],
     *,
     target: str | None = None,
@@ -486,7 +486,7 @@ def compare(
 
 
 def _contestants(
-    learners: Mapping[str, Learner],
+    learners: Mapping[str, AnyLearner],
     window: int,
     half_life: float,
     metrics: Sequence[Metric | MetricsSum],

@@ -35,13 +35,13 @@ from stream_bayes.learners.catalogue import UNLABELLED
 if TYPE_CHECKING:  # it loads scipy's statistics
     from river.metrics.base import ClassificationMetric
 
-__all__ = ["Clock", "Contestant", "Learner", "Metric", "OnAnswer", "contestant"]
+__all__ = ["AnyLearner", "Clock", "Contestant", "Metric", "OnAnswer", "contestant"]
 
-Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines
+AnyLearner: TypeAlias = Any  # ours, or River's classifiers and pipelines
 Clock: TypeAlias = Callable[[], float]
 Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
-Answer: TypeAlias = tuple[Mapping[Any, float], Any]
+AnswerAndDecision: TypeAlias = tuple[Mapping[Any, float], Any]
 
 OnAnswer: TypeAlias = Callable[[EvaluationStep, Mapping[Any, float], Any], None]
 
@@ -62,7 +62,7 @@ class Contestant(ABC):
     def __init__(
         self,
         name: str,
-        learner: Learner,
+        learner: AnyLearner,
         losses: Losses,
         metrics: Sequence[Metric],
         clock: Clock,
@@ -78,13 +78,13 @@ class Contestant(ABC):
         self._clock = clock
         self._on_answer = on_answer
         self._weighed = 0.0  # its seconds when its memory was last measured
-        self._held: dict[int, Answer] = {}  # answers to samples that wait for their labels
+        self._held: dict[int, AnswerAndDecision] = {}  # answers to samples that wait for their labels
         self.stopped: str | None = None  # the reason why it learns no more
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         """Predict, and measure the time."""
 
     # -- processing steps ---------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Contestant(ABC):
             learn(step.x, step.y, w=step.weight)
         self.seconds += clock() - start
 
-    def _score(self, step: EvaluationStep, answer: Answer) -> None:
+    def _score(self, step: EvaluationStep, answer: AnswerAndDecision) -> None:
         probabilities, predicted = answer
         self.losses.update(step.y, probabilities, predicted, step.weight)
         self.events += 1
@@ -194,7 +194,7 @@ class _AtOnce(Contestant):
         self.seconds += clock() - start
         self._score(step, (probabilities, ...))
 
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         start = self._clock()
         probabilities = self.learner.predict_proba_one(x)
         self.seconds += self._clock() - start
@@ -204,7 +204,7 @@ class _AtOnce(Contestant):
 class _OneByOne(Contestant):
     """Predicts probabilities; the first of the most probable labels is its answer."""
 
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         predict, clock = self.learner.predict_proba_one, self._clock
         start = clock()
         probabilities = predict(x)
@@ -216,7 +216,7 @@ class _OneByOne(Contestant):
 class _OneByOneByName(_OneByOne):
     """A learner of this package behind transformers: of equally probable labels, it predicts the first by name."""
 
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         probabilities, _ = super()._predict(x)
         return probabilities, ...
 
@@ -224,7 +224,7 @@ class _OneByOneByName(_OneByOne):
 class _DecidingContestant(Contestant):
     """Predicts probabilities, and decides on a label by a predict_one of its own."""
 
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         start = self._clock()
         probabilities = self.learner.predict_proba_one(x)
         predicted = self.learner.predict_one(x)
@@ -237,7 +237,7 @@ class _Labelling(Contestant):
 
     probabilistic = False
 
-    def _predict(self, x: Mapping[Any, Any]) -> Answer:
+    def _predict(self, x: Mapping[Any, Any]) -> AnswerAndDecision:
         start = self._clock()
         predicted = self.learner.predict_one(x)
         self.seconds += self._clock() - start
@@ -246,7 +246,7 @@ class _Labelling(Contestant):
 
 def contestant(
     name: str,
-    learner: Learner,
+    learner: AnyLearner,
     losses: Losses,
     metrics: Sequence[Metric],
     clock: Clock,
@@ -264,7 +264,7 @@ def contestant(
     return kind(name, learner, losses, copy.deepcopy(list(metrics)), clock, on_answer)
 
 
-def _kind_of(name: str, learner: Learner) -> type[Contestant]:
+def _kind_of(name: str, learner: AnyLearner) -> type[Contestant]:
     if not hasattr(learner, "learn_one") or not hasattr(learner, "predict_one"):
         raise BadValue(
             f"{name!r}: expected a learner with learn_one and predict_one, got a {type(learner).__name__}"
@@ -288,7 +288,7 @@ def _kind_of(name: str, learner: Learner) -> type[Contestant]:
     return _OneByOne if decides is base.Classifier.predict_one else _DecidingContestant
 
 
-def memory_of(learner: Learner) -> int | None:
+def memory_of(learner: AnyLearner) -> int | None:
     """Return a learner's size in bytes; None if it does not report one."""
     size = getattr(learner, "memory_bytes", None)
     if size is None:

@@ -17,7 +17,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.evaluation.comparison import Comparison, compare
-from stream_bayes.evaluation.contestants import Learner, Metric
+from stream_bayes.evaluation.contestants import AnyLearner, Metric
 from stream_bayes.evaluation.steps import EvaluationStep, Stream
 from stream_bayes.learners.base.class_probabilities import most_probable
 
@@ -100,7 +100,7 @@ class Evaluation:
     (0.99, 100)
     """
 
-    def __init__(self, learner: Learner, comparison: Comparison, answers: Sequence[Answer]) -> None:
+    def __init__(self, learner: AnyLearner, comparison: Comparison, answers: Sequence[Answer]) -> None:
         self.learner = learner
         self.answers = list(answers)
         self.checkpoints = comparison.checkpoints
@@ -218,7 +218,7 @@ class Evaluation:
 
 def evaluate(
     stream: Stream | str | PathLike[str],
-    learner: Learner,
+    learner: AnyLearner,
     *,
     target: str | None = None,
     ignore: Sequence[str] = (),

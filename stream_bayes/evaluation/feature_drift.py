@@ -26,7 +26,7 @@ LEAST_VALUES = 30  # in each sample, for a test
 LEAST_EXPECTED = 5.0  # events of a cell of the chi-square test; rarer values share one
 MOST_NAMED = 10  # distinct numbers are compared as names
 MOST_SHOWN = 8  # values or bins of a distribution
-Event = Mapping[Any, Any]
+EventValues = Mapping[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class FeatureDrift:
 
 
 def drift_of_features(
-    reference: Sequence[Event], now: Sequence[Event], names: Sequence[Any]
+    reference: Sequence[EventValues], now: Sequence[EventValues], names: Sequence[Any]
 ) -> list[FeatureDrift]:
     """Return the drift of these features between two samples of events, those of the smallest p-values first.
 
@@ -96,7 +96,7 @@ def _adjusted(compared: Sequence[FeatureDrift]) -> list[FeatureDrift]:
     ]
 
 
-def _compared(name: Any, reference: Sequence[Event], now: Sequence[Event]) -> FeatureDrift:
+def _compared(name: Any, reference: Sequence[EventValues], now: Sequence[EventValues]) -> FeatureDrift:
     before: list[Any] = [x.get(name) for x in reference]
     after: list[Any] = [x.get(name) for x in now]
     olds, news = ([value for value in column if not is_missing(value)] for column in (before, after))

@@ -49,7 +49,7 @@ filter copies a mail from stdin to stdout and adds X-Stream-Bayes to its headers
 stdin. Exit codes: 0 spam, 1 ham, 2 unsure; for several messages, the code of the last; 3 after any error.
 """
 
-Answer = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps notes
+VerdictWords = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps notes
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -103,7 +103,7 @@ def filter_mail(arguments: list[str]) -> int:
 def classify(arguments: list[str]) -> int:
     """Write a line for each message: verdict, probability of spam, score, id and file. Return the exit code."""
     code, failed = ERROR, False
-    note: Answer = ()
+    note: VerdictWords = ()
     try:
         options, files = parse(arguments)
         if "embed" in options or "mail" in options:
@@ -133,7 +133,7 @@ def classify(arguments: list[str]) -> int:
     return ERROR if failed else code
 
 
-def code_of(answer: Answer) -> int:
+def code_of(answer: VerdictWords) -> int:
     """Return the exit code of an answer."""
     sides = [note.removeprefix(AS) for note in answer[4:] if note.startswith(AS)]
     return CODES[sides[0] if sides else answer[0]]
@@ -318,12 +318,12 @@ def home_of(options: dict[str, str]) -> str:
     return named or os.path.expanduser("~/.stream-bayes/spam")
 
 
-def make_classifier(options: dict[str, str]) -> Callable[[bytes], Answer]:
+def make_classifier(options: dict[str, str]) -> Callable[[bytes], VerdictWords]:
     """Return a function that classifies a mail: by the server, or without one by the filter, loaded once."""
     home = home_of(options)
-    here: list[Callable[[bytes], Answer]] = []
+    here: list[Callable[[bytes], VerdictWords]] = []
 
-    def classify_mail(raw: bytes) -> Answer:
+    def classify_mail(raw: bytes) -> VerdictWords:
         answer = None if here else query_server(home, raw, user_words(options))
         if answer is not None:
             return answer
@@ -358,7 +358,7 @@ def write_output(data: bytes) -> bool:
     return True
 
 
-def query_server(home: str, raw: bytes, user: str = "") -> Answer | None:
+def query_server(home: str, raw: bytes, user: str = "") -> VerdictWords | None:
     """Return the server's answer on a mail; None without a server."""
     words = send_to_server(home, f"classify {len(raw)}{user}", raw)
     if words is None:
@@ -428,7 +428,7 @@ def end_of_head(raw: bytes) -> int:
     return min(ends, default=len(raw))
 
 
-def own_fields(answer: Answer) -> list[str]:
+def own_fields(answer: VerdictWords) -> list[str]:
     """Return the header fields with the filter's answer."""
     verdict, probability, score, key, *note = answer
     return [
@@ -437,7 +437,7 @@ def own_fields(answer: Answer) -> list[str]:
     ]
 
 
-def with_fields(raw: bytes, answer: Answer, more: Sequence[str] = ()) -> bytes:
+def with_fields(raw: bytes, answer: VerdictWords, more: Sequence[str] = ()) -> bytes:
     """Return a mail with the answer before its other headers, where it can be removed whatever follows."""
     first = raw.find(b"\n") + 1
     end = b"\r\n" if raw[:first].endswith(b"\r\n") else b"\n"

@@ -20,14 +20,14 @@ from stream_bayes.learners.base.credible_intervals import beta_interval
 
 __all__ = ["ConditionalTable", "checked_level"]
 
-Row = tuple[Any, ...]  # the values of the parents
-Numbers = NDArray[np.float64]
+RowCodes = tuple[Any, ...]  # the values of the parents
+Floats = NDArray[np.float64]
 
 MOST_SHOWN = 100  # rows of a table
 PROBABILITY = "probability"  # a column of frames
 
 
-class ConditionalTable(Mapping[Row, dict[Any, float]]):
+class ConditionalTable(Mapping[RowCodes, dict[Any, float]]):
     """P(variable | parents) as a mapping from the parents' values to the probability of each value.
 
     It takes 16 bytes a cell. Rows are made on access.
@@ -62,8 +62,8 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         variable: Value,
         parents: tuple[Value, ...],
         states: Sequence[tuple[Any, ...]],
-        shares: Numbers,
-        weights: Numbers,
+        shares: Floats,
+        weights: Floats,
     ) -> None:
         self.variable = variable
         self.parents = parents
@@ -72,7 +72,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         self._shares = shares
         self._weights = weights
 
-    def __getitem__(self, values: Row) -> dict[Any, float]:
+    def __getitem__(self, values: RowCodes) -> dict[Any, float]:
         place = self._place(values)
         if place is None:
             raise UnknownRow(
@@ -84,7 +84,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
     def __contains__(self, values: object) -> bool:
         return self._place(values) is not None
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[RowCodes]:
         return product(*self._states[:-1])
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
             )
         return self._intervals_at(place, checked_level(level))
 
-    def intervals(self, level: float = 0.95) -> dict[Row, dict[Any, tuple[float, float]]]:
+    def intervals(self, level: float = 0.95) -> dict[RowCodes, dict[Any, tuple[float, float]]]:
         """Return the intervals of every row."""
         level = checked_level(level)
         places = np.ndindex(*self._shares.shape[:-1])

@@ -14,7 +14,7 @@ from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.networks.unrolling import Node, unrolled
+from stream_bayes.core.networks.unrolling import StepNode, unrolled
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
@@ -36,7 +36,7 @@ __all__ = ["DynamicNetwork"]
 
 X = Mapping[Any, Any]
 MOST_COPIES = 64
-History = tuple[tuple[Any, ...], ...]  # the lagged variables' values in the newest events, newest first
+PastEvents = tuple[tuple[Any, ...], ...]  # the lagged variables' values in the newest events, newest first
 
 
 class SequenceMoment(NamedTuple):
@@ -44,7 +44,7 @@ class SequenceMoment(NamedTuple):
 
     name: Any
     at: int | None
-    history: History
+    history: PastEvents
 
 
 class DynamicNetwork(CountLearner):
@@ -142,7 +142,7 @@ class DynamicNetwork(CountLearner):
             raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of lags")
         if both := [v for v in self._copies if v in self.lags]:
             raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
-        self._sequences: KeyedSequences[History] = KeyedSequences(key, pause, step, max_sequences, tuple)
+        self._sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
         self.is_growing = isinstance(structure, str) and structure == LEARN
         self._search = HillClimbing(max_parents=max_parents)
         self._net = BayesNet(
@@ -247,7 +247,7 @@ class DynamicNetwork(CountLearner):
         NotLearned
             If no such event was learned; nothing changes.
         """
-        history: History = ()
+        history: PastEvents = ()
         for earlier in after:
             history = self._then(history, earlier)
         self._net.unlearn_one(self._joined(x, history), w, clock)
@@ -266,7 +266,7 @@ class DynamicNetwork(CountLearner):
             raise NotSupported(
                 "with half_life each event needs the clock when it was learned: use unlearn_one"
             )
-        replayed = KeyedSequences[History](self.key, self.pause, self.step, self.max_sequences, tuple)
+        replayed = KeyedSequences[PastEvents](self.key, self.pause, self.step, self.max_sequences, tuple)
         joined = []
         for x, time in timed_events(X, at):
             name, moment = replayed.name_of(x), replayed.moment(time)
@@ -300,17 +300,17 @@ class DynamicNetwork(CountLearner):
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
         return SequenceMoment(name, moment, self._before(self._sequences, name, moment))
 
-    def _before(self, sequences: KeyedSequences[History], name: Any, moment: int | None) -> History:
+    def _before(self, sequences: KeyedSequences[PastEvents], name: Any, moment: int | None) -> PastEvents:
         """Return the newest values before an event at a time, with the events that are missing by `step`."""
         missed = min(sequences.missed_before(name, moment), self._longest)
         return ((None,) * len(self.lags),) * missed + sequences.memory(name, moment)[: self._longest - missed]
 
-    def _then(self, history: History, x: X) -> History:
+    def _then(self, history: PastEvents, x: X) -> PastEvents:
         """Return the newest values after one more event."""
         newest = tuple(None if is_missing(x.get(v)) else canonical(x[v], feature=v) for v in self.lags)
         return (newest, *history)[: self._longest]
 
-    def _joined(self, x: X, history: History) -> dict[Any, Any]:
+    def _joined(self, x: X, history: PastEvents) -> dict[Any, Any]:
         """Return an event with the copies of its past, without its key. Raise `BadValue` if it has such copies."""
         if not isinstance(x, Mapping):
             raise no_features(x)
@@ -320,7 +320,7 @@ class DynamicNetwork(CountLearner):
             )
         return {v: value for v, value in x.items() if v != self.key or v is None} | self._past(history)
 
-    def _past(self, history: History) -> dict[Any, Any]:
+    def _past(self, history: PastEvents) -> dict[Any, Any]:
         """Return the copies of a past that are not missing."""
         past = {}
         for name, (v, lag) in self._copies.items():
@@ -397,7 +397,7 @@ class DynamicNetwork(CountLearner):
         path = [{v: best[v, step] for v in present if (v, step) in best} for step in steps]
         return path, best.log_probability - log_past
 
-    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[Node, Any], int]:
+    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[StepNode, Any], int]:
         """Return an engine of the next k events, what is known of those before, and how many before these are missing.
 
         Those are steps of the engine, too: what came before them still tells of what comes after.
@@ -407,7 +407,7 @@ class DynamicNetwork(CountLearner):
         network = _with_values(self._net.live.network())
         marginals: dict[Any, Any] = Inference(network).marginals()
         ahead = unrolled(network, self._copies, marginals, missed + k)
-        copy_at: dict[Node, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
+        copy_at: dict[StepNode, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
         past = {}
         for back, values in enumerate(self._sequences.memory(name, moment)):
             for v, value in zip(self.lags, values, strict=True):
@@ -421,7 +421,7 @@ class DynamicNetwork(CountLearner):
                     past[node] = label
         return Inference(ahead), past, missed
 
-    def _supposed(self, evidence: X | None, present: list[Any], missed: int, k: int) -> dict[Node, Any]:
+    def _supposed(self, evidence: X | None, present: list[Any], missed: int, k: int) -> dict[StepNode, Any]:
         if evidence is None:
             return {}
         if not isinstance(evidence, Mapping):
@@ -519,7 +519,7 @@ class DynamicNetwork(CountLearner):
         super().load_derived({})
         self._sequences.load(derived["sequences"], self._loaded)
 
-    def _loaded(self, saved: Any) -> History:
+    def _loaded(self, saved: Any) -> PastEvents:
         history = tuple(map(tuple, untagged_payload(saved)))
         fits = len(history) <= self._longest and all(len(values) == len(self.lags) for values in history)
         expect(fits, "a sequence remembers other values than its newest ones")

@@ -28,7 +28,7 @@ from stream_bayes.networks.answers import as_network
 __all__ = ["DrawnBayesNet", "DrawnNetwork", "drawn_network", "shares_of_labels", "world_given"]
 
 X = Mapping[Any, Any]
-Tables = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class DrawnNetwork(NamedTuple):
@@ -36,7 +36,7 @@ class DrawnNetwork(NamedTuple):
 
     structure: Structure
     states: Mapping[Any, tuple[Any, ...]]
-    tables: Mapping[Any, Tables]
+    tables: Mapping[Any, Floats]
 
 
 def drawn_network(

@@ -13,7 +13,7 @@ __all__ = ["ExplainBody", "LabelBody", "LearnBody", "PredictBody", "QueryBody", 
 MOST_EVENTS = 20_000
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # as they are passed on and saved
-Value = str | int | float | bool | None
+JSONScalar = str | int | float | bool | None
 Features = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ class QueryBody(msgspec.Struct, forbid_unknown_fields=True):
     of all variables together. `model` names a challenger.
     """
 
-    evidence: dict[str, Value | dict[str, float]] = {}
+    evidence: dict[str, JSONScalar | dict[str, float]] = {}
     targets: list[str] | None = None
     level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] | None = None
     most_probable: bool = False

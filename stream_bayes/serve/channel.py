@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-__all__ = ["WANTED_SECONDS", "Channel", "Message"]
+__all__ = ["WANTED_SECONDS", "Channel", "ChannelMessage"]
 
-Message: TypeAlias = dict[str, Any]  # with its kind under "what"
+ChannelMessage: TypeAlias = dict[str, Any]  # with its kind under "what"
 
 WANTED_SECONDS = 5.0  # for which views are handed over after a request for one
 SIZE = struct.Struct("<Q")
@@ -37,14 +37,14 @@ class Channel:
         self._line = line
         self._turn = Lock()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ChannelMessage) -> None:
         """Send a message. Thread-safe; raises `OSError` if the other end is gone."""
         body = msgspec.msgpack.encode(message)
         with self._turn:
             self._line.sendall(SIZE.pack(len(body)))
             self._line.sendall(body)
 
-    def receive(self) -> Message | None:
+    def receive(self) -> ChannelMessage | None:
         """Return the next message; None once the other end is closed."""
         head = self._read(SIZE.size)
         body = None if head is None else self._read(SIZE.unpack(head)[0])

@@ -17,7 +17,7 @@ from stream_bayes.serve.plain_values import by_text, label_name
 
 __all__ = ["EventFilter", "EventHistory", "Only", "certainty_of", "confusion_of", "csv_text", "verdict_of"]
 
-Entry = dict[str, Any]
+EventEntry = dict[str, Any]
 Verdict = Literal["right", "wrong", "waits"]
 Only = Literal["right", "wrong", "waits", "unsure"]
 
@@ -133,8 +133,8 @@ class EventHistory:
     def __init__(self, most: int) -> None:
         self.most = most
         self.left_out = 0  # events that came too fast to be kept
-        self.first: list[Entry] = []  # half as many events as are kept: the reference for what drifts
-        self._events: OrderedDict[str, Entry] = OrderedDict()
+        self.first: list[EventEntry] = []  # half as many events as are kept: the reference for what drifts
+        self._events: OrderedDict[str, EventEntry] = OrderedDict()
         self._by_key: dict[Any, str] = {}
 
     def __len__(self) -> int:
@@ -164,22 +164,22 @@ class EventHistory:
             entry["corrected_from"] = entry["label"]
         entry["label"] = label
 
-    def since_first(self) -> list[Entry]:
+    def since_first(self) -> list[EventEntry]:
         """Return the newest events, at most half of all, that are not among the first ones; the oldest first."""
         last = self.first[-1]["id"] if self.first else None
         after = takewhile(lambda entry: entry["id"] != last, reversed(self._events.values()))
         return list(islice(after, self.most // 2))[::-1]
 
-    def halves(self) -> tuple[list[Entry], list[Entry]]:
+    def halves(self) -> tuple[list[EventEntry], list[EventEntry]]:
         """Return the older and the newer half of the events, each the oldest first."""
         entries = list(self._events.values())
         return entries[: len(entries) // 2], entries[len(entries) // 2 :]
 
-    def of_id(self, name: str) -> Entry | None:
+    def of_id(self, name: str) -> EventEntry | None:
         """Return an event by its id."""
         return self._events.get(name)
 
-    def of_key(self, key: Any) -> Entry | None:
+    def of_key(self, key: Any) -> EventEntry | None:
         """Return the newest event with this key."""
         return self._events.get(self._by_key.get(_hashable(key), ""))
 
@@ -187,7 +187,7 @@ class EventHistory:
         """Return the key that has this text; the text itself if there is none."""
         return by_text(text, self._by_key)
 
-    def newest(self) -> list[Entry]:
+    def newest(self) -> list[EventEntry]:
         """Return all events, the newest first."""
         return list(reversed(self._events.values()))
 

@@ -26,7 +26,7 @@ from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import measures_by_label
-from stream_bayes.serve.channel import WANTED_SECONDS, Channel, Message
+from stream_bayes.serve.channel import WANTED_SECONDS, Channel, ChannelMessage
 from stream_bayes.serve.labels import LabelSink, StoredRequests
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.contracts.source import units_of
@@ -81,7 +81,7 @@ class Handover:
         self._status_due = self._view_due = float("-inf")
         self._viewed: dict[str | None, tuple[int, int]] = {}
         self._late: list[Event] = []
-        self._outcomes: deque[Message] = deque(
+        self._outcomes: deque[ChannelMessage] = deque(
             maxlen=10_000
         )  # a client of an older one was answered: it is stored
         self._counts: dict[str, int] = {}
@@ -206,7 +206,7 @@ class Handover:
         entries = [] if drifts is None or not new else drifts.newest(new)
         self._drifts = 0 if drifts is None else drifts.added
         pending = step.pending
-        status: Message = {
+        status: ChannelMessage = {
             "what": "status",
             "time": time.time(),
             "processed": step.processed,
@@ -310,7 +310,7 @@ class Handover:
 
     # -- in the sender's thread ---------------------------------------------------------------------------------------
 
-    def _events(self, answered: list[Answered], dropped: int, late: list[Event]) -> Message:
+    def _events(self, answered: list[Answered], dropped: int, late: list[Event]) -> ChannelMessage:
         """Return the newest events with their answers, as JSON values."""
         assert self.engine.step.newest is not None
         model, most, entries = self.engine.step.model, self.engine.step.newest.most, []
@@ -376,9 +376,9 @@ class Handover:
             elif message["what"] == "label":
                 self._answer(self._write_label(message))
 
-    def _write_label(self, message: Message) -> Message:
+    def _write_label(self, message: ChannelMessage) -> ChannelMessage:
         """Write a label; return what became of it."""
-        answer: Message = {"what": "stored", "number": message["number"]}
+        answer: ChannelMessage = {"what": "stored", "number": message["number"]}
         try:
             if self._labels is None:
                 assert self._open_labels is not None
@@ -395,7 +395,7 @@ class Handover:
     def _shown_headings(self, x: Any) -> dict[str, str]:
         return {} if self._product is None else self._product.headings_of(x, self._headings)
 
-    def _answer(self, message: Message) -> None:
+    def _answer(self, message: ChannelMessage) -> None:
         with suppress(OSError):  # the service has ended
             self._channel.send(message)
 

@@ -52,13 +52,13 @@ def report_of(service: ServiceAnswers) -> str:
     return _page(str(model["name"]), content)
 
 
-Answered = tuple[str, Mapping[str, str], Any]
+ServedFile = tuple[str, Mapping[str, str], Any]
 
 
-def _answers(service: ServiceAnswers) -> Iterator[Answered]:
+def _answers(service: ServiceAnswers) -> Iterator[ServedFile]:
     """Yield all else that the page asks for, as it is opened and its cells are clicked."""
 
-    def asked(path: str, **parameters: str) -> Answered:
+    def asked(path: str, **parameters: str) -> ServedFile:
         return path, parameters, service.get(path, parameters)
 
     for path in ("v1/services", "v1/evaluation/parts", "v1/drifts", "v1/confusion"):

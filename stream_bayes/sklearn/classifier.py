@@ -24,9 +24,9 @@ from stream_bayes.learners.base.base import BayesClassifier as CountingClassifie
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, declaration_of, inner_names
 from stream_bayes.learners.classifiers.one_dependence import AODE
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
-from stream_bayes.sklearn.estimator import Learner, LearnerEstimator, blocks
+from stream_bayes.sklearn.estimator import AnyLearner, LearnerEstimator, blocks
 
-__all__ = ["BayesEstimator", "Learner", "LearnerClassifier", "given_learner", "names_of_learners"]
+__all__ = ["AnyLearner", "BayesEstimator", "LearnerClassifier", "given_learner", "names_of_learners"]
 
 Codes: TypeAlias = NDArray[np.int32]
 
@@ -37,7 +37,7 @@ LARGEST_CODE = 2**62  # labels up to here can be subtracted
 VERBS = ("clone", "learn_many", "predict_proba_many")
 
 
-def given_learner(learner: Learner) -> Learner:
+def given_learner(learner: AnyLearner) -> AnyLearner:
     """Return the learner given by an argument `learner`: itself, or the one of a short name.
 
     Raises
@@ -167,7 +167,7 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
         self._labels = tuple(canonical_label(label) for label in classes.tolist())
         self.learner_ = self._new_learner()
 
-    def _new_learner(self) -> Learner:
+    def _new_learner(self) -> AnyLearner:
         """Return a clone of the learner. If it takes a schema and has none, it gets one of the columns and classes."""
         learner = self._given_learner()
         if getattr(learner, "schema", False) is None:
@@ -289,11 +289,11 @@ class BayesEstimator(LearnerClassifier):
     'tan'
     """
 
-    def __init__(self, learner: Learner = None, *, categorical_features: Categorical = FROM_DTYPE) -> None:
+    def __init__(self, learner: AnyLearner = None, *, categorical_features: Categorical = FROM_DTYPE) -> None:
         self.learner = learner
         self.categorical_features = categorical_features
 
-    def _given_learner(self) -> Learner:
+    def _given_learner(self) -> AnyLearner:
         return AODE() if self.learner is None else given_learner(self.learner)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def _classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     return found[order], rank[codes]
 
 
-def _set_cuts(learner: Learner, batch: Any, weights: NDArray[np.float64] | None) -> None:
+def _set_cuts(learner: AnyLearner, batch: Any, weights: NDArray[np.float64] | None) -> None:
     """Set the cut points of a learner that puts numbers in bins, from all rows or from rows at equal distances.
 
     A stream sets them from its first events. A batch may be sorted by its labels, so its first rows are no sample.

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from stream_bayes.core.values.values import Value, canonical, shown
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.columns import CodedColumns, Codes, SparseCounts
-from stream_bayes.data.declarations import Declared, expanded
+from stream_bayes.data.declarations import ColumnDeclaration, expanded
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.frame_columns import Cells, factorise, numbers, python_values, value_types
+from stream_bayes.data.frame_columns import FrameCells, factorise, numbers, python_values, value_types
 from stream_bayes.data.frame_dates import temporal_kind
 from stream_bayes.data.frames import Native, read_table
 from stream_bayes.errors import BadValue
@@ -33,7 +33,7 @@ MOST_EMPTY = 4  # a table for the range of whole numbers may have this number of
 
 # "from_dtype", "all", None for none, or names, positions or a mask of the nominal columns.
 Categorical: TypeAlias = "str | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None"
-Column: TypeAlias = "Cells | NDArray[Any]"
+FrameColumn: TypeAlias = "FrameCells | NDArray[Any]"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ColumnKinds:
             nominal = _chosen(categorical, names)
         if not any(kinds):
             return cls(names, nominal)
-        specs: list[Declared] = [Nominal() if is_nominal else Numeric() for is_nominal in nominal]
+        specs: list[ColumnDeclaration] = [Nominal() if is_nominal else Numeric() for is_nominal in nominal]
         columns_read = dict(
             zip(names, (kind or spec for kind, spec in zip(kinds, specs, strict=True)), strict=True)
         )
@@ -119,7 +119,7 @@ class ColumnKinds:
             classes,
         )
 
-    def _features_of(self, X: Native) -> Iterator[Column]:
+    def _features_of(self, X: Native) -> Iterator[FrameColumn]:
         """Yield the column of each feature."""
         for position, (column, kind) in enumerate(
             zip(_columns_of(X), self.kinds or (None,) * len(self.names), strict=True)
@@ -148,7 +148,7 @@ def _is_sparse(X: Native) -> bool:
     return hasattr(X, "tocsr")
 
 
-def _columns_of(X: Native) -> Sequence[Column]:
+def _columns_of(X: Native) -> Sequence[FrameColumn]:
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "fiu":
             return list(X.T)
@@ -158,7 +158,7 @@ def _columns_of(X: Native) -> Sequence[Column]:
     return list(read_table(X).columns.values())
 
 
-def _is_nominal(name: str, column: Column) -> bool:
+def _is_nominal(name: str, column: FrameColumn) -> bool:
     """Return True for a column of names, False for one of numbers."""
     if isinstance(column, np.ndarray):
         return False
@@ -230,7 +230,7 @@ def _small_codes(X: Native) -> Codes | None:
     return codes
 
 
-def _coded(name: str, column: Column) -> tuple[Codes, tuple[Value, ...]]:
+def _coded(name: str, column: FrameColumn) -> tuple[Codes, tuple[Value, ...]]:
     """Return the codes of a nominal column, -1 if missing, and the value of each code."""
     if isinstance(column, nw.Series) and (column.dtype.is_integer() or column.dtype.is_float()):
         column = np.array(column.to_numpy())
@@ -260,7 +260,7 @@ def _coded_numbers(name: str, column: NDArray[Any]) -> tuple[Codes, tuple[Value,
     return found.astype(np.int32), tuple(convert(value) for value in values.tolist())
 
 
-def _measured(name: str, column: Column) -> NDArray[np.float64]:
+def _measured(name: str, column: FrameColumn) -> NDArray[np.float64]:
     if isinstance(column, np.ndarray):
         return column.astype(np.float64, copy=False)
     return numbers(column, name)

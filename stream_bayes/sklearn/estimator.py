@@ -14,9 +14,9 @@ from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.errors import BadValue
 from stream_bayes.sklearn.columns import Categorical, ColumnKinds
 
-__all__ = ["Learner", "LearnerEstimator", "blocks"]
+__all__ = ["AnyLearner", "LearnerEstimator", "blocks"]
 
-Learner: TypeAlias = Any  # with `clone` and `learn_many`
+AnyLearner: TypeAlias = Any  # with `clone` and `learn_many`
 
 BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that their codes stay in the cache
 
@@ -27,7 +27,7 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
     categorical_features: Categorical
 
     @abstractmethod
-    def _given_learner(self) -> Learner:
+    def _given_learner(self) -> AnyLearner:
         """Return the learner to clone."""
 
     def _check_rows(self, X: Native, *, reset: bool) -> Native:

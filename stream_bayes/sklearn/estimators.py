@@ -10,7 +10,7 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSION, REGRESSORS, declaration_of
 from stream_bayes.sklearn.classifier import LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
-from stream_bayes.sklearn.estimator import Learner, LearnerEstimator
+from stream_bayes.sklearn.estimator import AnyLearner, LearnerEstimator
 from stream_bayes.sklearn.regressor import LearnerRegressor
 
 __all__ = ["OneLearner", "estimator_of"]
@@ -28,7 +28,7 @@ class OneLearner(LearnerEstimator):
         for name, value in bound.arguments.items():
             setattr(self, name, value)
 
-    def _given_learner(self) -> Learner:
+    def _given_learner(self) -> AnyLearner:
         names = [name for name in self._signature.parameters if name != "categorical_features"]
         given = {name: getattr(self, name) for name in names}
         if "learner" in given:  # a clone, as a window takes over the learner that it is given

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Table
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Floats
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadValue
@@ -176,7 +176,7 @@ def _rebuilt(
     return DiscreteNetwork(structure, network.states, tables)
 
 
-def _drawn_table(structure: Structure, states: Any, name: Value, rng: np.random.Generator) -> Table:
+def _drawn_table(structure: Structure, states: Any, name: Value, rng: np.random.Generator) -> Floats:
     own = len(states[name])
     rows = [len(states[parent]) for parent in structure.parents(name)]
     return rng.dirichlet([SPREAD] * own, size=rows) if rows else rng.dirichlet([SPREAD] * own)

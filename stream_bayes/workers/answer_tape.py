@@ -21,7 +21,7 @@ from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.core.values.values import tagged_many, untagged_many
 from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadValue, CannotResume, StreamBayesError
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns
+from stream_bayes.streams.served_models.answers import AnswerColumns, LabelProbabilities
 
 __all__ = ["Rows", "Tape", "rows_of", "tape_of"]
 
@@ -49,9 +49,9 @@ class Rows(msgspec.Struct, frozen=True, tag="rows"):
         """Return the answers as the model gave them."""
         return AnswerColumns(self._table(), self.values)
 
-    def first(self) -> Answer:
+    def first(self) -> LabelProbabilities:
         """Return the answer to the only sample."""
-        answer: Answer = self._table().by_name(self.values)[0]
+        answer: LabelProbabilities = self._table().by_name(self.values)[0]
         return answer
 
     def _table(self) -> AnswerTable:

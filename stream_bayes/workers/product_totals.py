@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from stream_bayes.errors import BadState
 from stream_bayes.learners.catalogue import class_named
 from stream_bayes.registry import Registry
-from stream_bayes.streams.served_models.answers import Answer
+from stream_bayes.streams.served_models.answers import LabelProbabilities
 from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.workers.shard_model import NumberShardModel, ShardModel
@@ -93,7 +93,7 @@ class ProductTotal(ModelTotal, Protocol):
         """Return the model of a shard."""
         ...
 
-    def answer(self, x: Any) -> Answer:
+    def answer(self, x: Any) -> LabelProbabilities:
         """Return the answer of the sum for an event as the topic holds it."""
         ...
 

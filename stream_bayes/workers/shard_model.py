@@ -10,7 +10,12 @@ import numpy as np
 from stream_bayes.core.measures.number_losses import SHARES
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import SourceError, StreamBayesError
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, AnswerDicts, BatchAnswers
+from stream_bayes.streams.served_models.answers import (
+    AnswerColumns,
+    AnswerDicts,
+    BatchAnswers,
+    LabelProbabilities,
+)
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.regressor import ServedRegressor
 from stream_bayes.workers.answer_tape import Rows, Tape, rows_of, tape_of
@@ -66,7 +71,7 @@ class ShardModel:
         self.name = self._own.name
         self.is_timed = self._own.is_timed
         self.model: SummedLearner = learner
-        self.decide: Callable[[Answer], Any] = total.served.decide
+        self.decide: Callable[[LabelProbabilities], Any] = total.served.decide
         self.is_live = False
         self._tape = Tape(b"")
         self._calls: list[Rows] = []
@@ -91,13 +96,13 @@ class ShardModel:
 
     # -- the verbs of `Served` ----------------------------------------------------------------------------------------
 
-    def answer(self, x: Any, /) -> Answer:
+    def answer(self, x: Any, /) -> LabelProbabilities:
         if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
             return rows.first()
         with self._total.lock, self._recording_refusal():
-            answer: Answer = self._total.served.answer(x)
+            answer: LabelProbabilities = self._total.served.answer(x)
         self._calls.append(_row(answer))
         return answer
 
@@ -114,14 +119,14 @@ class ShardModel:
             self._add([x], [y], [w], [at])
         self._calls.append(_row({}))
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
             self._own.learn(x, y, w, at)
             return rows.first()
         with self._total.lock, self._recording_refusal():
-            answer: Answer = self._total.served.predict_then_learn(x, y, w, at)
+            answer: LabelProbabilities = self._total.served.predict_then_learn(x, y, w, at)
             self._add([x], [y], [w], [at])
         self._calls.append(_row(answer))
         return answer
@@ -265,7 +270,7 @@ class _Refusals:
             self._calls.append(rows_of(np.zeros((0, 0)), [], error))
 
 
-def _row(answer: Answer) -> Rows:
+def _row(answer: LabelProbabilities) -> Rows:
     return rows_of(np.array([list(answer.values())], np.float64), list(answer))
 
 

@@ -12,7 +12,7 @@ from stream_bayes.errors import BadState
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.classifiers.live_choice import LiveChoice
-from stream_bayes.streams.served_models.answers import Answer
+from stream_bayes.streams.served_models.answers import LabelProbabilities
 from stream_bayes.streams.served_models.learner import ServedLearner, settings_of
 from stream_bayes.streams.served_models.regressor import ServedRegressor
 from stream_bayes.workers.state_parts import joined
@@ -69,7 +69,7 @@ class Total:
     def __init__(
         self,
         empty: SummedLearner,
-        decide: Callable[[Answer], Any] | None = None,
+        decide: Callable[[LabelProbabilities], Any] | None = None,
         max_names: int | None = None,
         max_skew: float | None = None,
         memory_budget: int | None = None,

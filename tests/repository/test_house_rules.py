@@ -377,6 +377,49 @@ def test_a_class_name_has_one_meaning() -> None:
     assert not twice, "rename all but one of:\n" + "\n".join(twice)
 
 
+def type_aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name and the meaning of each type that a module gives a name to."""
+    for node in tree.body:
+        match node:
+            case ast.AnnAssign(ast.Name(name), annotation, ast.expr() as value) if "TypeAlias" in ast.unparse(
+                annotation
+            ):
+                yield name, ast.unparse(value).replace("npt.", "")
+            case ast.Assign([ast.Name(name)], ast.Subscript() | ast.BinOp(op=ast.BitOr()) as value):
+                if name.istitle() or not (name.isupper() or name.islower()):
+                    yield name, ast.unparse(value)
+
+
+def ambiguous(trees: Mapping[str, ast.Module]) -> list[str]:
+    """Return the names of types with two meanings, or of which one is a class."""
+    meanings: dict[str, set[str]] = {}
+    for tree in trees.values():
+        for name, meaning in type_aliases(tree):
+            meanings.setdefault(name, set()).add(meaning)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                meanings.setdefault(node.name, set()).add("a class")
+    return [f"{name}: {', '.join(sorted(several))}" for name, several in meanings.items() if len(several) > 1]
+
+
+def test_a_name_of_a_type_has_one_meaning() -> None:
+    twice = ambiguous({name_of(path): tree_of(path) for path in PACKAGE.rglob("*.py")})
+    assert not twice, "rename all but one of:\n" + "\n".join(twice)
+
+
+def test_a_name_with_two_meanings_is_found() -> None:
+    texts = {
+        "a": "Row = tuple[int, ...]\nX: TypeAlias = int",
+        "b": "class Row: ...",
+        "c": "X: TypeAlias = int",
+    }
+    assert ambiguous({name: ast.parse(text) for name, text in texts.items()}) == [
+        "Row: a class, tuple[int, ...]"
+    ]
+    assert ambiguous({"a": ast.parse("Key = int | str"), "b": ast.parse("Key = dict[str, int]")})
+    assert not ambiguous({"a": ast.parse("first = rows[0]\nMOST = LIMITS[0]")})
+
+
 QUOTED = re.compile(r"`(_?[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`")  # a module as a docstring names it
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.padding import Padding
 
 from stream_bayes import plots
-from stream_bayes.cli.commands.snapshots import Key, key_of, store_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of, store_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, console, print_json
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
@@ -41,7 +41,7 @@ def show(
             metavar="DIRECTORY|FILE",
         ),
     ],
-    key_env: Key = None,
+    key_env: KeyOption = None,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw how the last adopted model changed the structure, as .svg or .dot."),

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from stream_bayes.checked_names import closest
-from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.unseen_values import described, was_learned
@@ -40,7 +40,7 @@ def explain(
             help="Features of the event as a JSON object; of a spam filter, a file with a message. - reads stdin."
         ),
     ],
-    key_env: Key = None,
+    key_env: KeyOption = None,
     json: JSON = False,
 ) -> None:
     """Show the probability of each label for an event with its 95 % interval, and each feature's contribution.

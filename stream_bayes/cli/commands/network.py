@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import checked_output
 from stream_bayes.networks.bayes_net import BayesNet
@@ -33,7 +33,7 @@ def export(
     file: Annotated[
         Path, typer.Argument(help="File to write: .bif, .xml, .xdsl or .net.", show_default=False)
     ],
-    key_env: Key = None,
+    key_env: KeyOption = None,
 ) -> None:
     """Write the network of a model, with its tables as they are now, for pyAgrum, pgmpy, bnlearn or GeNIe."""
     with exit_on_error():

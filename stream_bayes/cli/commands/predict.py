@@ -17,7 +17,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_kinds
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
@@ -92,7 +92,7 @@ def predict(
     ] = None,
     decisions: DecisionOptions,
     options: CSVOptions,
-    key_env: Key = None,
+    key_env: KeyOption = None,
     json: JSON = False,
 ) -> None:
     """Predict each row of a file with a saved model. The file needs no labels.

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from stream_bayes.cli.commands.serve import token_of
-from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
 from stream_bayes.errors import SinkError, SourceError
@@ -38,7 +38,7 @@ def report(
     read_token_env: Annotated[
         str | None, typer.Option(help="Environment variable with the service's token for reads.")
     ] = None,
-    key_env: Key = None,
+    key_env: KeyOption = None,
 ) -> None:
     """Write the page of a service, or of a model, as one file of HTML: measures, charts, events, drifts."""
     with exit_on_error(), ExitStack() as around:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.commands.snapshots import Key, key_of
+from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import note
 from stream_bayes.errors import BadConfig
@@ -46,7 +46,7 @@ def serve(
     read_token_env: Annotated[
         str | None, typer.Option(help="Environment variable with a token for reads.")
     ] = None,
-    key_env: Key = None,
+    key_env: KeyOption = None,
 ) -> None:
     """Serve a model over HTTP, with a page. A pipeline's newest snapshots or counts are loaded as it writes them."""
     with exit_on_error(), ExitStack() as around:

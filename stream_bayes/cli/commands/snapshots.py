@@ -29,7 +29,7 @@ snapshots = typer.Typer(
 )
 
 Directory = Annotated[Path, typer.Argument(help="Directory of the snapshots.", show_default=False)]
-Key = Annotated[
+KeyOption = Annotated[
     str | None,
     typer.Option("--key-env", help="Environment variable with the key that signs the snapshots."),
 ]
@@ -144,7 +144,7 @@ def _described_file(path: Path) -> dict[str, Any]:
 
 
 @snapshots.command()
-def verify(directory: Directory, key_env: Key = None, json: JSON = False) -> None:
+def verify(directory: Directory, key_env: KeyOption = None, json: JSON = False) -> None:
     """Read every snapshot in full and report broken ones; exit with code 4 if there are any."""
     with exit_on_error():
         store = store_with_snapshots(directory, key_env)
@@ -172,7 +172,7 @@ def rollback(
         Literal["now"] | None,
         typer.Option("--and-skip-to", help="Never process the records since then again.", show_default=False),
     ] = None,
-    key_env: Key = None,
+    key_env: KeyOption = None,
     json: JSON = False,
 ) -> None:
     """Make an older snapshot the newest, so that the next run resumes from it. Stop the pipeline first.
@@ -205,7 +205,7 @@ def merge(
     one: Annotated[Path, typer.Argument(help="Directory of snapshots, or one snapshot or saved model.")],
     other: Annotated[Path, typer.Argument(help="The other one, of the same model and settings.")],
     file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
-    key_env: Key = None,
+    key_env: KeyOption = None,
 ) -> None:
     """Add up the counts of two models, and write the result to a file.
 
@@ -236,7 +236,7 @@ def export(
     generation: Annotated[
         int | None, typer.Option(help="Number of the snapshot. Default: the newest sound one.")
     ] = None,
-    key_env: Key = None,
+    key_env: KeyOption = None,
 ) -> None:
     """Write a snapshot to a file, unsigned, for `--warm-start`, `explain` or `stream_bayes.load`."""
     with exit_on_error():

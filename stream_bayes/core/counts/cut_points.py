@@ -22,10 +22,10 @@ __all__ = [
     "outer_edges",
 ]
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
-def cut_quantiles(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+def cut_quantiles(values: Floats, weights: Floats, labels: NDArray[np.int32], bins: int) -> list[float]:
     """Cuts that leave about equal weight between them, in the gaps between distinct values; one in every gap if there
     are few.
 
@@ -49,7 +49,7 @@ def cut_quantiles(values: Numbers, weights: Numbers, labels: NDArray[np.int32], 
     return cuts
 
 
-def cut_widths(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+def cut_widths(values: Floats, weights: Floats, labels: NDArray[np.int32], bins: int) -> list[float]:
     """Cuts at equal distances between the least and the greatest value; one in every gap if there are few.
 
     Examples
@@ -65,7 +65,7 @@ def cut_widths(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bin
     return [float(cut) for cut in np.unique(inner)]
 
 
-def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+def cut_supervised(values: Floats, weights: Floats, labels: NDArray[np.int32], bins: int) -> list[float]:
     """Fayyad and Irani's cuts: the best split of the classes, again in both parts, as long as it pays its description.
 
     Examples
@@ -120,27 +120,27 @@ def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return entropy
 
 
-def distinct_starts(values: Numbers) -> NDArray[np.int64]:
+def distinct_starts(values: Floats) -> NDArray[np.int64]:
     """Return the places at which ascending numbers change, the first included."""
     changes = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return np.flatnonzero(changes)
 
 
-def _gaps(distinct: Numbers) -> Numbers:
+def _gaps(distinct: Floats) -> Floats:
     """Return the middles between neighbours; the upper neighbour if rounding puts a middle on the lower one."""
-    middles: Numbers = distinct[:-1] / 2.0 + distinct[1:] / 2.0
+    middles: Floats = distinct[:-1] / 2.0 + distinct[1:] / 2.0
     return np.where(middles > distinct[:-1], middles, distinct[1:])
 
 
-METHODS: Mapping[str, Callable[[Numbers, Numbers, NDArray[np.int32], int], list[float]]] = {
+METHODS: Mapping[str, Callable[[Floats, Floats, NDArray[np.int32], int], list[float]]] = {
     "quantile": cut_quantiles,
     "equal-width": cut_widths,
     "mdl": cut_supervised,
 }
 
 
-def outer_edges(values: Numbers, weights: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
+def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple[float, float]:
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values[0]), float(values[-1])
@@ -150,7 +150,7 @@ def outer_edges(values: Numbers, weights: Numbers, cuts: Sequence[float]) -> tup
     return low, high
 
 
-def _median(values: Numbers, weights: Numbers) -> float:
+def _median(values: Floats, weights: Floats) -> float:
     """Return the weighted median; the middle of two values if half of the weight lies on either side."""
     reached = np.cumsum(weights)
     half = reached[-1] / 2.0

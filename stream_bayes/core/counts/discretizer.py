@@ -30,8 +30,8 @@ from stream_bayes.errors import CannotMerge
 
 __all__ = ["MOST_BINS", "Discretizer"]
 
-Numbers = NDArray[np.float64]
-Cuts: TypeAlias = tuple[
+Floats = NDArray[np.float64]
+CutsAndRange: TypeAlias = tuple[
     Sequence[float], tuple[float, float] | None
 ]  # cut points, outer edges of the end bins
 
@@ -146,7 +146,7 @@ class Discretizer(OpenCuts):
                 del self.due[slot]
         self.drop_needless()
 
-    def fix(self, slot: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> None:
+    def fix(self, slot: int, values: Floats, weights: Floats, labels: NDArray[np.int32]) -> None:
         """Set the final cuts of a feature from a whole column, before anything is counted."""
         self.set_cuts({slot: self._cuts(int(weights.sum()), values, weights, labels)})
         self.tables.values.recount()
@@ -181,7 +181,7 @@ class Discretizer(OpenCuts):
         mask[list(slots)] = 1
         return mask
 
-    def _cuts(self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> Cuts:
+    def _cuts(self, learned: int, values: Floats, weights: Floats, labels: NDArray[np.int32]) -> CutsAndRange:
         """Return a feature's cuts, and the outer edges of its end bins."""
         wanted = self.wanted
         if wanted is None:
@@ -193,7 +193,7 @@ class Discretizer(OpenCuts):
             return cuts, None  # a bin for each value: there is nothing between them
         return cuts, outer_edges(values, weights, cuts)
 
-    def set_cuts(self, cuts: Mapping[int, Cuts]) -> None:
+    def set_cuts(self, cuts: Mapping[int, CutsAndRange]) -> None:
         """Set the cuts and outer edges of features, by slot; nothing is counted of them at that time."""
         layout = self.tables.values.layout
         for slot, (points, _) in cuts.items():
@@ -222,7 +222,7 @@ class Discretizer(OpenCuts):
 
     def adopt(self, other: Discretizer) -> None:
         """Copy the other's cuts of features that have none here."""
-        adopted: dict[int, Cuts] = {}
+        adopted: dict[int, CutsAndRange] = {}
         for slot, cuts in other.bins.cuts.items():
             slot_here = self.encoder.features[other.encoder.nominal[slot].name].slot
             if slot_here not in self.bins.cuts:
@@ -302,7 +302,7 @@ class Discretizer(OpenCuts):
     def load(self, saved: Mapping[str, Any]) -> None:
         """Load a state, once the names are known and before the tables are made, or raise `BadState`."""
         measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
-        loaded: dict[int, Cuts] = {}
+        loaded: dict[int, CutsAndRange] = {}
         for slot, cuts, edges in saved["cuts"]:
             expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
             expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.draws.drawn_pairs import PairTables
-from stream_bayes.core.draws.drawn_tables import Factor, Floats, Key, Term
+from stream_bayes.core.draws.drawn_tables import Factor, Floats, TableKey, Term
 
 __all__ = ["DependenceTables"]
 
@@ -38,7 +38,7 @@ class DependenceTables(PairTables):
                 rows = weights[..., self.columns] / self.unit
                 self.families.append(dict(zip(map(tuple, codes.tolist()), rows, strict=True)))
 
-    def parameters(self, key: Key, tables: Any) -> Floats:
+    def parameters(self, key: TableKey, tables: Any) -> Floats:
         _, slot, parents = key
         run = self.positions(slot)
         counts = np.zeros((len(run), len(self.live)))
@@ -61,12 +61,12 @@ class DependenceTables(PairTables):
         weights = counts + self.strength * shares
         return np.asarray(np.where(weights.sum(axis=0) > 0.0, weights, shares))
 
-    def below(self, key: Key) -> Key:
+    def below(self, key: TableKey) -> TableKey:
         """Return the key of the table that another one backs off to."""
         _, slot, parents = key
         return ("backed", slot, parents[:-1]) if len(parents) > 1 else ("alone", slot)
 
-    def also_learned(self, key: Key, code: int, y: int, rng: np.random.Generator) -> Key | None:
+    def also_learned(self, key: TableKey, code: int, y: int, rng: np.random.Generator) -> TableKey | None:
         if key[0] != "backed":
             return None
         lower = self.below(key)
@@ -81,7 +81,7 @@ class DependenceTables(PairTables):
         factors, certain = self.prior_factors()
         for slot, values in entries:
             chain = self._chain(slot, by_slot)
-            key: Key = ("backed", slot, tuple(chain)) if chain else ("alone", slot)
+            key: TableKey = ("backed", slot, tuple(chain)) if chain else ("alone", slot)
             factors.append(Factor(((1.0, key),), values))
         return [Term(factors, certain)]
 

@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.draws.drawn_tables import CountedTables, Factor, Floats, Key, Mixture, Term, logs_of
+from stream_bayes.core.draws.drawn_tables import (
+    CountedTables,
+    Factor,
+    Floats,
+    Mixture,
+    TableKey,
+    Term,
+    logs_of,
+)
 from stream_bayes.core.readings._smoothing import pseudocount
 from stream_bayes.core.values.values import name_order
 
 __all__ = ["AverageTables", "PairAverageTables", "ParentTables", "SuperParentTables"]
 
-Entry = tuple[int, Mixture]
+PairEntry = tuple[int, Mixture]
 ROUNDING = 1e-12
 
 
@@ -47,7 +55,7 @@ class PairTables(CountedTables):
         """Return the positions of a feature's values."""
         return np.arange(self.start[slot], self.start[slot] + self.used[slot])
 
-    def parameters(self, key: Key, tables: Any) -> Floats:
+    def parameters(self, key: TableKey, tables: Any) -> Floats:
         if key[0] == "joint":
             runs = [self.positions(slot) for slot in key[1]]
             grid = np.meshgrid(*runs, indexing="ij")
@@ -67,7 +75,7 @@ class PairTables(CountedTables):
         add = pseudocount(self.strength, int(self.distinct[child]), self.spread)
         return np.where(self.occupied[run][:, None], weights + add, 0.0)
 
-    def given(self, entry: Entry, parents: Sequence[Entry]) -> Factor:
+    def given(self, entry: PairEntry, parents: Sequence[PairEntry]) -> Factor:
         """Return the factor of a value given the class and other values, each perhaps read between bins."""
         tables = []
         for codes in product(*(values for _, values in parents)):
@@ -114,7 +122,7 @@ class AverageTables(PairTables):
             counted = logs_of(self.class_parameters, np.asarray(self.class_parameters.sum()))
             self.certain = np.where(np.isfinite(counted), self.certain_prior - counted, 0.0)
 
-    def specific(self, entries: list[Entry]) -> list[Entry]:
+    def specific(self, entries: list[PairEntry]) -> list[PairEntry]:
         """Return the values that no other one of the event implies, as `_aode.Subsumption` finds them."""
         if self.least < 0.0 or len(entries) < 2:
             return entries
@@ -140,11 +148,11 @@ class AverageTables(PairTables):
         specific = self.specific(entries)
         return self.averaged(specific) or [self.naive_term(entries)]
 
-    def averaged(self, entries: list[Entry]) -> list[Term]:
+    def averaged(self, entries: list[PairEntry]) -> list[Term]:
         """Return a term for each eligible super-parent."""
         return self._terms_of([(entry,) for entry in entries], entries)
 
-    def _terms_of(self, groups: Sequence[tuple[Entry, ...]], entries: list[Entry]) -> list[Term]:
+    def _terms_of(self, groups: Sequence[tuple[PairEntry, ...]], entries: list[PairEntry]) -> list[Term]:
         """Return a term for each eligible group of values, on which all others depend."""
         terms = []
         for group in groups:
@@ -165,13 +173,13 @@ class AverageTables(PairTables):
         total = sum(term.weight for term in terms)
         return [term._replace(weight=term.weight / total) for term in terms]
 
-    def _importance(self, group: tuple[Entry, ...]) -> float:
+    def _importance(self, group: tuple[PairEntry, ...]) -> float:
         if self.importance is None or len(group) > 1:
             return 1.0
         slot = group[0][0]
         return float(self.importance[slot]) if slot < len(self.importance) else 0.0
 
-    def _weight_of(self, group: tuple[Entry, ...]) -> float:
+    def _weight_of(self, group: tuple[PairEntry, ...]) -> float:
         """Return the weight of a group's values together, in all classes."""
         total = 0.0
         for chosen in product(*(values for _, values in group)):
@@ -197,5 +205,5 @@ class SuperParentTables(AverageTables):
 class PairAverageTables(AverageTables):
     """The average over pairs of super-parents, or over single ones where no pair is eligible: A2DE."""
 
-    def averaged(self, entries: list[Entry]) -> list[Term]:
+    def averaged(self, entries: list[PairEntry]) -> list[Term]:
         return self._terms_of([*combinations(entries, 2)], entries) or super().averaged(entries)

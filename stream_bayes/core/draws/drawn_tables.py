@@ -33,20 +33,20 @@ __all__ = [
     "DiscriminantTables",
     "DrawnTables",
     "Factor",
-    "Key",
     "Mixture",
+    "TableKey",
     "Term",
     "log_terms",
 ]
 
 Floats = NDArray[np.float64]
-Key = tuple[
+TableKey = tuple[
     Any, ...
 ]  # ("classes",), ("alone", slot), ("joint", slots) or ("given", slot, ((parent, code), ...))
 Mixture = tuple[tuple[float, int], ...]  # shares of the codes that a value is read from
 
-CLASSES: Key = ("classes",)
-ALONE: Key = ("alone",)  # all tables of values given the class, and that of the classes
+CLASSES: TableKey = ("classes",)
+ALONE: TableKey = ("alone",)  # all tables of values given the class, and that of the classes
 FIRST = np.zeros(1, np.intp)
 LEAST_SHAPE = 0.05  # draws of Gammas of a lesser shape may all be 0: their logarithms are drawn
 
@@ -54,7 +54,7 @@ LEAST_SHAPE = 0.05  # draws of Gammas of a lesser shape may all be 0: their loga
 class Factor(NamedTuple):
     """A ratio of weights: of a value in a table, mixed over codes and over tables, to the power of `amount`."""
 
-    tables: tuple[tuple[float, Key], ...]
+    tables: tuple[tuple[float, TableKey], ...]
     values: Mixture
     amount: float = 1.0
 
@@ -73,17 +73,17 @@ class Term(NamedTuple):
 class TableWeights(Protocol):
     """Tables to evaluate terms with: those of the counts, or drawn ones."""
 
-    def weights(self, key: Key) -> Floats:
+    def weights(self, key: TableKey) -> Floats:
         """Return the weights of a table, [value, class]; their ratios are its probabilities."""
 
-    def log_shares(self, key: Key) -> Floats:
+    def log_shares(self, key: TableKey) -> Floats:
         """Return the logarithms of the probabilities of a table."""
 
     def log_densities(self, row: Any) -> Floats | float:
         """Return the log-density of an event's numbers by class."""
 
 
-def is_joint(key: Key) -> bool:
+def is_joint(key: TableKey) -> bool:
     """Return True for a table whose classes sum to 1 together."""
     return key[0] in ("classes", "joint")
 
@@ -94,7 +94,7 @@ def logs_of(weights: Floats, totals: Floats) -> Floats:
         return np.where(totals > 0.0, np.log(weights) - np.log(totals), 0.0)
 
 
-def totals_of(weights: Floats, key: Key) -> Floats:
+def totals_of(weights: Floats, key: TableKey) -> Floats:
     """Return what the weights of a table are divided by."""
     return np.asarray(weights.sum()) if is_joint(key) else weights.sum(axis=0)
 
@@ -155,7 +155,7 @@ class CountedTables:
         self.alone[-1] = self.class_parameters
         self.numbers = self.numbers_of(reading)
         self.certain = np.zeros(len(self.live))
-        self._logs: dict[Key, Floats] = {}
+        self._logs: dict[TableKey, Floats] = {}
 
     def numbers_of(self, reading: Any) -> Numbers | None:
         """Return the posteriors of the numbers; None if there are none."""
@@ -180,7 +180,7 @@ class CountedTables:
         """Return the positions of a feature."""
         return slice(int(self.start[slot]), int(self.start[slot] + self.used[slot]))
 
-    def weights(self, key: Key) -> Floats:
+    def weights(self, key: TableKey) -> Floats:
         """Return the parameters of a table's Dirichlet distributions, [value, class]."""
         if key == CLASSES:
             return self.alone[-1:]
@@ -188,17 +188,17 @@ class CountedTables:
             return self.alone[self.slots(key[1])]
         return self.parameters(key, self)
 
-    def parameters(self, key: Key, tables: TableWeights) -> Floats:
+    def parameters(self, key: TableKey, tables: TableWeights) -> Floats:
         """Return the parameters of a table that depends on more than the class, with what it takes from `tables`."""
         raise NotImplementedError
 
-    def row_of(self, key: Key, code: int) -> tuple[Key, int]:
+    def row_of(self, key: TableKey, code: int) -> tuple[TableKey, int]:
         """Return the key and the row under which a value's weight is drawn."""
         if key == CLASSES:
             return ALONE, len(self.alone) - 1
         return (ALONE, int(self.start[key[1]]) + code) if key[0] == "alone" else (key, code)
 
-    def also_learned(self, key: Key, code: int, y: int, rng: np.random.Generator) -> Key | None:
+    def also_learned(self, key: TableKey, code: int, y: int, rng: np.random.Generator) -> TableKey | None:
         """Return the key of a table that learns a value too when the table of a key has learned it."""
         return None  # the absence of a table is a value
 
@@ -206,7 +206,7 @@ class CountedTables:
         """Return the log-density of an event's numbers by class."""
         return 0.0 if self.numbers is None else self.numbers.log_densities(row)
 
-    def log_shares(self, key: Key) -> Floats:
+    def log_shares(self, key: TableKey) -> Floats:
         """Return the logarithms of a table's means."""
         if key not in self._logs:
             weights = self.weights(key)
@@ -270,12 +270,12 @@ class DrawnTables:
     ) -> None:
         self.posterior = posterior
         self._make_rng = make_rng
-        self._raised: dict[Key, list[tuple[int, int, float]]] = {}
+        self._raised: dict[TableKey, list[tuple[int, int, float]]] = {}
         self._numbers = posterior.numbers
         if learned is not None:
             self._learn(*learned, rng)
-        self._drawn: dict[Key, Floats] = {}
-        self._logs: dict[Key, Floats] = {}
+        self._drawn: dict[TableKey, Floats] = {}
+        self._logs: dict[TableKey, Floats] = {}
         alone = self._with_raised(posterior.alone, ALONE)
         self._alone = gammas(alone, rng, posterior.runs)
         self._alone_logs: Floats | None = None
@@ -293,7 +293,7 @@ class DrawnTables:
             if not sum(weights) > 0.0:
                 continue  # 0/0 is no evidence
             _, key, code = choices[chosen(weights, rng)] if len(choices) > 1 else choices[0]
-            learned: Key | None = key
+            learned: TableKey | None = key
             while learned is not None:
                 drawn_as, row_of_value = self.posterior.row_of(learned, code)
                 self._raised.setdefault(drawn_as, []).append((row_of_value, y, factor.amount))
@@ -301,7 +301,7 @@ class DrawnTables:
         if self._numbers is not None:
             self._numbers = self._numbers.learned(row, y, rng)
 
-    def _with_raised(self, weights: Floats, key: Key) -> Floats:
+    def _with_raised(self, weights: Floats, key: TableKey) -> Floats:
         if key not in self._raised:
             return weights
         weights = weights.copy()
@@ -309,13 +309,13 @@ class DrawnTables:
             weights[code, y] += amount
         return weights
 
-    def _draw(self, key: Key, rng: np.random.Generator) -> Floats:
+    def _draw(self, key: TableKey, rng: np.random.Generator) -> Floats:
         shapes = self._with_raised(self.posterior.parameters(key, self), key)
         rows = shapes.reshape(-1, 1) if is_joint(key) else shapes
         self._drawn[key] = gammas(rows, rng, FIRST).reshape(shapes.shape)
         return self._drawn[key]
 
-    def weights(self, key: Key) -> Floats:
+    def weights(self, key: TableKey) -> Floats:
         """Return the drawn weights of a table; each has a generator of its own, so the order of reading is the same."""
         if key == CLASSES:
             return self._alone[-1:]
@@ -326,7 +326,7 @@ class DrawnTables:
             self._draw(key, self._make_rng(self.seed, int.from_bytes(digest)))
         return self._drawn[key]
 
-    def log_shares(self, key: Key) -> Floats:
+    def log_shares(self, key: TableKey) -> Floats:
         """Return the logarithms of a table's probabilities."""
         if key[0] == "alone":
             if self._alone_logs is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.draws.drawn_tables import CountedTables, Factor, Floats, Key, Term
+from stream_bayes.core.draws.drawn_tables import CountedTables, Factor, Floats, TableKey, Term
 
 __all__ = ["WordTables", "WordsThere"]
 
@@ -34,7 +34,7 @@ class WordsThere(CountedTables):
         self.present = self.alone[:-1]
         self.absent = np.where(self.occupied[:, None], np.maximum(total - self.present, 0.0), 0.0)
 
-    def parameters(self, key: Key, tables: Any) -> Floats:
+    def parameters(self, key: TableKey, tables: Any) -> Floats:
         return np.array([self.absent[key[1]], self.present[key[1]]])
 
     def terms(self, row: Any) -> list[Term]:

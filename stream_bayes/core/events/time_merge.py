@@ -22,9 +22,9 @@ from stream_bayes.core.events.event import Partition, Record
 __all__ = ["TimeMerge", "merge_ranges"]
 
 Rank: TypeAlias = tuple[int, int]  # of the source, and number of the partition
-Key: TypeAlias = tuple[float, int, int]  # time, and rank
+MergeKey: TypeAlias = tuple[float, int, int]  # time, and rank
 
-BEFORE_ALL: Key = (-math.inf, -1, -1)
+BEFORE_ALL: MergeKey = (-math.inf, -1, -1)
 
 
 class TimeMerge:
@@ -58,7 +58,7 @@ class TimeMerge:
         self._ranks = {source: rank for rank, source in enumerate(sources)}
         self._queues: dict[Partition, _Queue] = {}
         self._ordered: list[_Queue] = []  # the same, by their ranks
-        self._last: Key = BEFORE_ALL  # of this batch
+        self._last: MergeKey = BEFORE_ALL  # of this batch
         self.out_of_order = 0
         self.last_popped: dict[Partition, Record] = {}
 
@@ -166,11 +166,11 @@ class _Queue:
             self.times = _rising(times, -math.inf)
             self.is_in_order = times == self.times
 
-    def key(self, index: int) -> Key:
+    def key(self, index: int) -> MergeKey:
         """Return the key of a record by which partitions are merged."""
         return (self.times[index], *self.rank)
 
-    def count_until(self, stop: Key) -> int:
+    def count_until(self, stop: MergeKey) -> int:
         """Return the number of records that are not after a key."""
         time, *rank = stop
         return (bisect_right if self.rank <= tuple(rank) else bisect_left)(self.times, time)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 __all__ = ["CellLayout", "LogGamma", "log_evidence"]
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.integer[Any]]
+BlockCounts = NDArray[np.integer[Any]]
 
 
 class LogGamma:
@@ -38,7 +38,7 @@ class LogGamma:
     def __init__(self) -> None:
         self._table: Floats = np.zeros(0)
 
-    def __call__(self, doubled: Counts) -> Floats:
+    def __call__(self, doubled: BlockCounts) -> Floats:
         """Return log G(x / 2) of each x, which are at least 1."""
         most = int(doubled.max(initial=1))
         if most >= len(self._table):
@@ -74,7 +74,7 @@ class CellLayout:
         )
 
 
-def log_evidence(before: Counts, after: Counts, layout: CellLayout, log_gamma: LogGamma) -> Floats:
+def log_evidence(before: BlockCounts, after: BlockCounts, layout: CellLayout, log_gamma: LogGamma) -> Floats:
     """Return the logarithm of the e-value that each table has changed, for each of some dates of the change. `before`
     and `after` have, for each date, the counts before and after it, in the cells of the layout. The table of
     `log_gamma` is kept.

@@ -21,11 +21,11 @@ from stream_bayes.core.values.unknown_names import unknown_label, unknown_variab
 from stream_bayes.core.values.values import Value, is_missing, shown
 from stream_bayes.errors import BadStructure, BadValue
 
-__all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
+__all__ = ["CodedNetwork", "Evidence", "GivenTables", "Network"]
 
 # {variable: label, or {label: likelihood}}; not Mapping[Value, ...], as the keys of a Mapping are invariant.
 Evidence: TypeAlias = Mapping[Any, Any]
-Tables: TypeAlias = Mapping[Any, npt.ArrayLike]
+GivenTables: TypeAlias = Mapping[Any, npt.ArrayLike]
 
 
 class Network(Protocol):
@@ -40,7 +40,7 @@ class Network(Protocol):
         """The labels of each variable."""
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> GivenTables:
         """The table of each variable: an axis for each parent as the structure lists them, the variable's own last."""
 
 
@@ -86,7 +86,7 @@ class CodedNetwork:
         """Set the labels and tables to those of a network that matches. An error leaves everything unchanged."""
         self._set(network, network.tables)  # read once: a learner computes them on each access
 
-    def _set(self, network: Network, tables: Tables) -> None:
+    def _set(self, network: Network, tables: GivenTables) -> None:
         labels = [tuple(network.states[v]) for v in self.variables]
         codes = self.codes
         if labels != self.labels:
@@ -99,11 +99,11 @@ class CodedNetwork:
         self._fill({v: _required(tables, v, "a table") for v in self.variables}, labels)
         self.labels, self.codes = labels, codes
 
-    def fill(self, tables: Tables) -> None:
+    def fill(self, tables: GivenTables) -> None:
         """Set the tables of some variables. An error leaves everything unchanged."""
         self._fill(tables, self.labels)
 
-    def _fill(self, tables: Tables, labels: list[tuple[Value, ...]]) -> None:
+    def _fill(self, tables: GivenTables, labels: list[tuple[Value, ...]]) -> None:
         checked = [
             (number, self._checked(number, tables[v], labels)) for v in tables for number in (self.number(v),)
         ]

@@ -26,7 +26,7 @@ from stream_bayes.errors import BudgetExceeded
 
 __all__ = ["Exact"]
 
-Numbers: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
 
 CELL_BYTES = 8
 CACHED_TREES = 64
@@ -78,7 +78,7 @@ class Exact:
     _everything: Question = field(init=False)
     _cached: OrderedDict[Question, CachedTree] = field(init=False, default_factory=OrderedDict)
     _targets: dict[tuple[int, ...], CachedTargets] = field(init=False, default_factory=dict)
-    _cells: Numbers = field(init=False)
+    _cells: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self._everything = Question(tuple(range(len(self.network.sizes))))
@@ -91,7 +91,7 @@ class Exact:
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
-    def joint(self, targets: tuple[int, ...]) -> Numbers | None:
+    def joint(self, targets: tuple[int, ...]) -> Floats | None:
         """Return the joint probabilities of some variables."""
         wanted = self._targets_of(targets)
         answer = np.empty(wanted.cells)
@@ -108,7 +108,7 @@ class Exact:
                 passes.message(answer)
         return answer if possible else None
 
-    def marginals(self) -> list[Numbers] | None:
+    def marginals(self) -> list[Floats] | None:
         """Return the probabilities of each variable's codes; 0 and 1 for an observed variable."""
         question = self._for_all()
         self.findings.need_all()
@@ -144,7 +144,7 @@ class Exact:
         passes.trace_back(codes)
         return codes.tolist(), float(passes.message(np.empty(1)) + self.findings.log_scale)
 
-    def families(self) -> Numbers | None:
+    def families(self) -> Floats | None:
         """Return P(variable, its parents | evidence) for each variable, end to end as the network's tables are."""
         self.findings.need_all()
         passes = self._ready(self._for_all())
@@ -154,7 +154,7 @@ class Exact:
         passes.add_families(answer, 1.0)
         return answer
 
-    def expect(self, target: Numbers, weight: float) -> float:
+    def expect(self, target: Floats, weight: float) -> float:
         """Add a weight times P(variable, its parents | evidence) to cells laid out as the network's tables are.
 
         Return the logarithm of the probability of the evidence. If it is impossible, nothing is added.
@@ -173,7 +173,7 @@ class Exact:
         passes.add_families(target, weight)
         return log_probability
 
-    def over(self, variables: Sequence[int]) -> Numbers | None:
+    def over(self, variables: Sequence[int]) -> Floats | None:
         """Return the joint probabilities of some variables, observed or not, with an axis for each in
         the order given.
         """

@@ -19,7 +19,7 @@ from stream_bayes.core.inference._conditionals import Conditionals
 from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference._markov_blanket import BlanketScores
 from stream_bayes.core.inference._sampling import Sampler
-from stream_bayes.core.inference.coded_network import CodedNetwork, Evidence, Network, Tables
+from stream_bayes.core.inference.coded_network import CodedNetwork, Evidence, GivenTables, Network
 from stream_bayes.core.inference.exact import Exact
 from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
 from stream_bayes.core.inference.questions import NamedQuestions
@@ -120,7 +120,7 @@ class Inference(NamedQuestions):
         else:
             self._begin(CodedNetwork(network))
 
-    def update(self, tables: Tables) -> None:
+    def update(self, tables: GivenTables) -> None:
         """Replace the tables of some variables. An error leaves everything unchanged.
 
         Examples

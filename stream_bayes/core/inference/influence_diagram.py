@@ -28,7 +28,7 @@ __all__ = ["Decision", "InfluenceDiagram", "Utility"]
 MOST_COMBINATIONS = 2**16  # of what is known and decided
 WORTHLESS = 1e-12  # of the largest utility: a smaller difference is rounding
 
-Findings = dict[Value, Any]
+KnownValues = dict[Value, Any]
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class InfluenceDiagram:
         gain = knowing.expected_utility() - self.expected_utility()
         return gain if gain > WORTHLESS * self._largest else 0.0
 
-    def _checked(self, evidence: Mapping[Any, Any] | None) -> Findings:
+    def _checked(self, evidence: Mapping[Any, Any] | None) -> KnownValues:
         given = {} if evidence is None else dict(evidence)
         check_variables(given, self._network.structure.variables, "evidence")
         for v, label in given.items():
@@ -297,7 +297,7 @@ class InfluenceDiagram:
                 )
         return given
 
-    def _solve(self, number: int, findings: Findings, rows: dict[Any, list[dict[Value, Any]]]) -> float:
+    def _solve(self, number: int, findings: KnownValues, rows: dict[Any, list[dict[Value, Any]]]) -> float:
         """Return the expected utility of the best decisions from one on; write them into rows of policies."""
         if number == len(self.decisions):
             return self._utility(findings)
@@ -317,7 +317,7 @@ class InfluenceDiagram:
             total += p * utilities[best]
         return total
 
-    def _outcomes(self, variables: list[Value], findings: Findings) -> Iterator[tuple[float, Findings]]:
+    def _outcomes(self, variables: list[Value], findings: KnownValues) -> Iterator[tuple[float, KnownValues]]:
         """Yield what may be observed, with its probability given what is known."""
         if not variables:
             yield 1.0, findings
@@ -326,7 +326,7 @@ class InfluenceDiagram:
             if p > 0.0:
                 yield p, {**findings, **dict(zip(variables, labels, strict=True))}
 
-    def _utility(self, findings: Findings) -> float:
+    def _utility(self, findings: KnownValues) -> float:
         """Return the expected sum of utilities given what is known and decided."""
         total = []
         for name, table in self._tables.items():

@@ -18,7 +18,7 @@ from typing import TypeAlias
 __all__ = ["JunctionTree", "eliminated", "joint_size", "junction_tree"]
 
 Bits: TypeAlias = int
-Rule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]]
+EliminationRule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,9 @@ def junction_tree(
     return min(trees, key=lambda tree: tree.cells(sizes))  # the first of equal trees
 
 
-def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) -> list[tuple[int, Bits]]:
+def eliminated(
+    neighbours: dict[int, Bits], sizes: Sequence[int], rule: EliminationRule
+) -> list[tuple[int, Bits]]:
     """Return the variables in the order in which a rule eliminates them, each with its neighbours at that point.
     `sizes` has the number of values of each variable. `rule` is the cost of eliminating one. The cheapest goes next;
     ties go to the smallest number.

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Codes: TypeAlias = NDArray[np.int32]
-Numbers: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
 
 RANDOM_NUMBERS = 2**18  # drawn at once: two megabytes
 
@@ -38,8 +38,8 @@ RANDOM_NUMBERS = 2**18  # drawn at once: two megabytes
 class SampledTable:
     """Probabilities of the cells of a table, from samples."""
 
-    shares: Numbers  # the probability of each cell
-    errors: Numbers  # the standard error of each
+    shares: Floats  # the probability of each cell
+    errors: Floats  # the standard error of each
     effective: float  # the effective number of samples of the least certain cell
     r_hat: float | None = None  # the largest R-hat of any cell; None without chains
 
@@ -129,7 +129,7 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
 
 def drawn_rows(
     sampler: Sampler, network: CodedNetwork, wanted: Sequence[int], samples: int, rng: np.random.Generator
-) -> tuple[Codes, Numbers]:
+) -> tuple[Codes, Floats]:
     """Draw rows; return the codes of some variables, and the logarithms of the rows' weights."""
     variables = len(network.sizes)
     drawn = np.empty((samples, len(wanted)), np.int32)
@@ -169,7 +169,7 @@ def _chains(
     return drawn
 
 
-def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int) -> SampledTable:
+def weighted_estimate(cells: NDArray[np.int64], log_weights: Floats, size: int) -> SampledTable:
     """Estimate probabilities from the cells and log-weights of rows, at least one of positive weight.
 
     Examples
@@ -210,11 +210,11 @@ def chain_estimate(cells: NDArray[np.int64], size: int) -> SampledTable:
     return SampledTable(shares, _at_least(errors, least), least, r_hat)
 
 
-def _at_least(errors: Numbers, effective: float) -> Numbers:
+def _at_least(errors: Floats, effective: float) -> Floats:
     return np.maximum(errors, min(1.0, 1.0 / effective))
 
 
-def _diagnose(chains: Numbers) -> tuple[float, float, float]:
+def _diagnose(chains: Floats) -> tuple[float, float, float]:
     """Return the effective number, the variance and R-hat of numbers by chain and sweep."""
     count, sweeps = chains.shape
     within = float(chains.var(axis=1, ddof=1).mean())
@@ -230,9 +230,9 @@ def _diagnose(chains: Numbers) -> tuple[float, float, float]:
     return float(count * sweeps / time), variance, r_hat
 
 
-def _autocovariance(chains: Numbers) -> Numbers:
+def _autocovariance(chains: Floats) -> Floats:
     sweeps = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * sweeps)) ** 2
-    lags: Numbers = np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)
+    lags: Floats = np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)
     return lags

@@ -26,13 +26,13 @@ from stream_bayes.errors import BudgetExceeded
 
 __all__ = ["CountedNetwork", "check_bytes", "shares_of", "variance_of"]
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 CELL_BYTES = 8
 MOST_BYTES = 2**28  # in one table
 
 
-def shares_of(weights: Numbers) -> Numbers:
+def shares_of(weights: Floats) -> Floats:
     """Return each row divided by its sum; a row of zeros becomes uniform.
 
     Examples
@@ -44,11 +44,11 @@ def shares_of(weights: Numbers) -> Numbers:
     if not totals.all():
         weights = np.where(totals > 0.0, weights, 1.0)
         totals = weights.sum(axis=-1, keepdims=True)
-    shares: Numbers = weights / totals
+    shares: Floats = weights / totals
     return shares
 
 
-def variance_of(slopes: Numbers, weights: Numbers | None) -> float:
+def variance_of(slopes: Floats, weights: Floats | None) -> float:
     """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters; 0 without parameters."""
     if weights is None:
         return 0.0
@@ -103,7 +103,7 @@ class CountedNetwork:
         self._rows: dict[Value, SmoothedRows] = {}
         # By slot: the position of the variable, and the code here for each code of the vocabulary.
         self._codes: dict[int, tuple[int, list[int]]] | None = None
-        self._shares: list[tuple[Value, Numbers]] | None = None  # room for each variable's probabilities
+        self._shares: list[tuple[Value, Floats]] | None = None  # room for each variable's probabilities
 
     @property
     def is_current(self) -> bool:
@@ -111,17 +111,17 @@ class CountedNetwork:
         return self._arrangement == self.counts.arrangement()
 
     @property
-    def tables(self) -> Mapping[Any, Numbers]:
+    def tables(self) -> Mapping[Any, Floats]:
         """P(variable | parents) of each variable, its own axis last."""
         return {v: self.table(v) for v in self.structure.variables}
 
-    def table(self, variable: Value) -> Numbers:
+    def table(self, variable: Value) -> Floats:
         """Return P(variable | parents), with an axis for each parent and the variable's own last."""
         shares = np.empty(self._shape(variable))
         self._shares_into(variable, shares.reshape(-1))
         return shares
 
-    def weights(self, variable: Value) -> Numbers:
+    def weights(self, variable: Value) -> Floats:
         """Return the parameters of each row's Dirichlet posterior, in fresh samples."""
         weights = np.empty(self._shape(variable))
         rows, cells = self._read(variable)
@@ -159,7 +159,7 @@ class CountedNetwork:
         places = [self.counts.place_of(v) for v in variables]
         return JointReading(self.counts.tables, places, self.strength, self.spread, known, self.weight)
 
-    def _known_by_slot(self, variable: Value, given: DiscreteNetwork) -> Numbers:
+    def _known_by_slot(self, variable: Value, given: DiscreteNetwork) -> Floats:
         """Return a table given beforehand with the parents in the order of slots; its labels are the first codes."""
         parents = sorted(given.structure.parents(variable), key=self.counts.slot_of)
         return np.ascontiguousarray(given.table(variable, parents))
@@ -180,7 +180,7 @@ class CountedNetwork:
                 rows.shares_into(weight, unit, shares)
             conditionals.fill(place, shares)
 
-    def gather(self, conditionals: Conditionals) -> Numbers:
+    def gather(self, conditionals: Conditionals) -> Floats:
         """Return the weights without smoothing, in fresh samples, laid out as the tables of inference are."""
         answer = np.zeros(len(conditionals.cells))
         start = np.asarray(conditionals.start).tolist()
@@ -190,7 +190,7 @@ class CountedNetwork:
         answer /= self.counts.tables.unit
         return answer
 
-    def scatter(self, cells: Numbers, conditionals: Conditionals, amount: float) -> None:
+    def scatter(self, cells: Floats, conditionals: Conditionals, amount: float) -> None:
         """Add an amount of cells, laid out as the tables of inference are, to the counts of families with a full table.
 
         Weights are in the tables' own units.
@@ -200,7 +200,7 @@ class CountedNetwork:
             rows, weight = self._read(variable)
             rows.scatter(weight, amount, cells[start[place] : start[place + 1]])
 
-    def _shares_into(self, variable: Value, target: Numbers) -> None:
+    def _shares_into(self, variable: Value, target: Floats) -> None:
         rows, cells = self._read(variable)
         rows.shares_into(cells, self.counts.tables.unit, target)
 
@@ -212,7 +212,7 @@ class CountedNetwork:
 
     # -- positions of the weights -------------------------------------------------------------------------------------
 
-    def _read(self, variable: Value) -> tuple[SmoothedRows, Numbers]:
+    def _read(self, variable: Value) -> tuple[SmoothedRows, Floats]:
         """Return the rows of a variable's table, and the weights that they index."""
         held = [self._held[name] for name in (*self.structure.parents(variable), variable)]
         if self.counts.is_whole(variable) and all(map(len, held)):
@@ -240,7 +240,7 @@ class CountedNetwork:
             return SmoothedRows(first, places[-1], add)
         return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
 
-    def _sparse_weights(self, variable: Value, held: list[NDArray[np.intp]]) -> Numbers:
+    def _sparse_weights(self, variable: Value, held: list[NDArray[np.intp]]) -> Floats:
         """Return the weights of a family without a full table, or without any value yet."""
         counted = np.zeros(self._shape(variable))
         if all(map(len, held)):
@@ -249,7 +249,7 @@ class CountedNetwork:
             counted[tuple(places)] = weights[:, held[-1]] * self.counts.tables.unit
         return counted
 
-    def _known(self, variable: Value, given: DiscreteNetwork) -> Numbers:
+    def _known(self, variable: Value, given: DiscreteNetwork) -> Floats:
         """Return the probabilities given beforehand; zeros for values that the given network lacks."""
         parents = self.structure.parents(variable)
         known = np.ascontiguousarray(given.table(variable, parents))

@@ -39,16 +39,16 @@ from stream_bayes.errors import BudgetExceeded, CannotMerge, NotSupported
 __all__ = ["ExpectedCounts", "StepwiseCounts", "WindowCounts", "add_counts"]
 
 Codes = NDArray[np.int32]
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Read = Callable[[FamilyCounts], CountedNetwork]
-MakeRng = Callable[[], np.random.Generator]
+NewRng = Callable[[], np.random.Generator]
 
 CELL_BYTES = 8
 MOST_ITERATIONS = 200
 CONVERGED = 1e-4  # the largest change of a cell, as a share of the weight of all events
 
 
-def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, target: Numbers) -> None:
+def add_counts(conditionals: Conditionals, codes: Codes, weights: Floats, target: Floats) -> None:
     """Add rows of codes to the cells of those families of which no member is missing, -1.
 
     Examples
@@ -182,7 +182,7 @@ class ExpectedCounts(FamilyCounts):
         return self._live.engine()
 
     def _scatter(
-        self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals, amount: float
+        self, network: CountedNetwork, expected: Floats, conditionals: Conditionals, amount: float
     ) -> None:
         """Add expected counts times an amount to the families."""
         network.scatter(expected, conditionals, amount)
@@ -218,7 +218,7 @@ class StepwiseCounts(ExpectedCounts):
         read: Read,
         *,
         step: float | None,
-        make_rng: MakeRng,
+        make_rng: NewRng,
         **settings: Any,
     ) -> None:
         self.step = step
@@ -282,7 +282,7 @@ class WindowCounts(ExpectedCounts):
         read: Read,
         *,
         every: int,
-        make_rng: MakeRng,
+        make_rng: NewRng,
         **settings: Any,
     ) -> None:
         self.every = every
@@ -304,7 +304,7 @@ class WindowCounts(ExpectedCounts):
             if self.iterate(network, engine, codes, weights) <= CONVERGED * weights.sum():
                 break
 
-    def iterate(self, network: CountedNetwork, engine: Inference, codes: Codes, weights: Numbers) -> float:
+    def iterate(self, network: CountedNetwork, engine: Inference, codes: Codes, weights: Floats) -> float:
         """Run one iteration, expectation then maximisation; return the largest change of a cell."""
         conditionals = engine.conditionals
         expected = np.zeros(len(conditionals.cells))
@@ -319,7 +319,7 @@ class WindowCounts(ExpectedCounts):
         return moved
 
     def initialise(
-        self, network: CountedNetwork, conditionals: Conditionals, codes: Codes, weights: Numbers
+        self, network: CountedNetwork, conditionals: Conditionals, codes: Codes, weights: Floats
     ) -> None:
         """Fill the tables of inference for the first iteration.
 
@@ -339,12 +339,12 @@ class WindowCounts(ExpectedCounts):
             else:
                 fill_randomly(conditionals, v, rng)
 
-    def _replace(self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals) -> None:
+    def _replace(self, network: CountedNetwork, expected: Floats, conditionals: Conditionals) -> None:
         self.tables.families.scale(0.0)
         np.asarray(self.tables.families.samples)[:] = 0.0
         self._scatter(network, expected, conditionals, 1.0)
 
-    def recent(self) -> tuple[Codes, Numbers]:
+    def recent(self) -> tuple[Codes, Floats]:
         """Return the distinct rows among the newest events, a column for each variable by name, and their weights."""
         assert self.window is not None
         recent = self.window.freeze()
@@ -360,5 +360,5 @@ def fill_randomly(conditionals: Conditionals, v: int, rng: np.random.Generator) 
     conditionals.fill(v, rng.dirichlet(np.ones(size), cells // size).reshape(-1))
 
 
-def _rows(codes: Codes, weights: Numbers, chosen: NDArray[np.bool_]) -> tuple[Codes, Numbers]:
+def _rows(codes: Codes, weights: Floats, chosen: NDArray[np.bool_]) -> tuple[Codes, Floats]:
     return np.ascontiguousarray(codes[chosen]), weights[chosen]

@@ -35,7 +35,7 @@ from stream_bayes.errors import (
 
 __all__ = ["FamilyCounts", "FamilyTable", "network_encoder"]
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class FamilyStore(Protocol):
@@ -80,7 +80,7 @@ class FamilyTable:
         return self._tables.hashed[self.place] is None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> Floats:
         """The weights as [parents' values..., value]: a view while nothing fades, otherwise a copy."""
         if not self.is_whole:
             raise NotSupported(
@@ -97,13 +97,13 @@ class FamilyTable:
         return self._fresh(view)
 
     @property
-    def configurations(self) -> tuple[NDArray[np.int32], Table]:
+    def configurations(self) -> tuple[NDArray[np.int32], Floats]:
         """The parents' codes of each configuration with samples, one a row, and the weights of the values in each."""
         codes, weight, _ = self._tables.rows_of(self.place)
         order = [self._slots.index(self.store.slot_of(parent)) for parent in self.parents]
         return codes[:, order], self._fresh(weight[:, : self.shape[-1], 0])
 
-    def row(self, codes: Sequence[int]) -> Table:
+    def row(self, codes: Sequence[int]) -> Floats:
         """Return the weights of the values under one configuration of the parents' codes; zeros if it
         was never seen.
         """
@@ -125,7 +125,7 @@ class FamilyTable:
         slots: tuple[int, ...] = self._tables.families[self.place][1]
         return slots
 
-    def _fresh(self, weight: Table) -> Table:
+    def _fresh(self, weight: Floats) -> Floats:
         unit = self.store.tables.unit
         answer = weight if unit == 1.0 else weight / unit
         answer.flags.writeable = False
@@ -368,12 +368,12 @@ class FamilyCounts(CountStore):
         held = np.asarray(self.tables.values.occupied)[layout.start[slot] :]
         return held[: len(self.values_of(variable))].astype(bool)
 
-    def weights_of_values(self, variable: Value) -> Table:
+    def weights_of_values(self, variable: Value) -> Floats:
         """Return the weight of each value in the order of codes, in fresh samples, also of incomplete families."""
         values, slot = self.tables.values, self.slot_of(variable)
         layout = values.layout
         weights = np.asarray(values.weight).reshape(-1, layout.classes)[layout.start[slot] :, 0]
-        fresh: Table = weights[: len(self.values_of(variable))] / self.tables.unit
+        fresh: Floats = weights[: len(self.values_of(variable))] / self.tables.unit
         return fresh
 
     def held_states(self, variable: Value) -> tuple[Value, ...]:
@@ -389,7 +389,7 @@ class FamilyCounts(CountStore):
         return families, *places, tables.values.layout, bytes(tables.values.occupied)
 
     @property
-    def cells(self) -> Table:
+    def cells(self) -> Floats:
         """The weights of all families with a full table, in the tables' own units."""
         return np.asarray(self.tables.families.weight)
 

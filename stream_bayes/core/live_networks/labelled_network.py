@@ -17,7 +17,7 @@ from stream_bayes.core.values.values import Value
 
 __all__ = ["LabelledNetwork"]
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class LabelledNetwork:
@@ -33,8 +33,8 @@ class LabelledNetwork:
         counts: LabelledCounts,
         structure: Structure,
         labels: list[int],
-        prior: Numbers,
-        prior_weights: Numbers | None,
+        prior: Floats,
+        prior_weights: Floats | None,
         strength: float,
         spread: bool,
     ) -> None:
@@ -55,7 +55,7 @@ class LabelledNetwork:
                 states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
 
-    def set_prior(self, prior: Numbers, weights: Numbers | None) -> None:
+    def set_prior(self, prior: Floats, weights: Floats | None) -> None:
         """Replace P(class) of the same classes."""
         self._prior, self._prior_weights = prior, weights
 
@@ -76,17 +76,17 @@ class LabelledNetwork:
         )  # a feature without values has the state None
 
     @property
-    def tables(self) -> Mapping[Any, Numbers]:
+    def tables(self) -> Mapping[Any, Floats]:
         """P(variable | parents) of each variable, its own axis last."""
         return {v: self.table(v) for v in self.structure.variables}
 
-    def table(self, variable: Value) -> Numbers:
+    def table(self, variable: Value) -> Floats:
         """Return P(variable | parents), with an axis for each parent and the variable's own last."""
         if self._is_prior(variable):
             return self._prior
         return shares_of(self._smoothed(variable))
 
-    def weights(self, variable: Value) -> Numbers | None:
+    def weights(self, variable: Value) -> Floats | None:
         """Return the parameters of each row's Dirichlet posterior, in fresh samples; None for a prior
         that was given.
         """
@@ -95,7 +95,7 @@ class LabelledNetwork:
     def _is_prior(self, variable: Value) -> bool:
         return variable == self.counts.target and not self.structure.parents(variable)
 
-    def _smoothed(self, variable: Value) -> Numbers:
+    def _smoothed(self, variable: Value) -> Floats:
         target = self.counts.target
         family = (*self.structure.parents(variable), variable)
         members = members_of(self.structure, variable, target)
@@ -108,10 +108,10 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        smoothed: Numbers = counted + pseudocount(self.strength, counted.shape[-1], self.spread)
+        smoothed: Floats = counted + pseudocount(self.strength, counted.shape[-1], self.spread)
         return smoothed
 
-    def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
+    def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Floats:
         """Return the joint weights of some features' values, in fresh samples: an axis for each feature, then the
         class.
         """
@@ -122,7 +122,7 @@ class LabelledNetwork:
         if len(members) == 1:
             start = tables.values.layout.start[features[members[0]].slot]
             weight = np.asarray(tables.values.weight).reshape(-1, stride)
-            counted: Numbers = weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+            counted: Floats = weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
             return counted
         child, parents = counts.family_of(members, variable)
         families = tables.families
@@ -132,7 +132,7 @@ class LabelledNetwork:
         found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
         places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
         found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
-        answer: Numbers = (
+        answer: Floats = (
             found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
         )
         return answer

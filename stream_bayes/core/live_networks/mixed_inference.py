@@ -43,7 +43,7 @@ LEAST_VARIANCE = (
     1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
 )
 
-Forecast = StudentT | TruncatedStudent | None
+StudentForecast = StudentT | TruncatedStudent | None
 
 
 class MixedQuestion(NamedTuple):
@@ -231,11 +231,11 @@ class MixedInference:
 
     def _draws(
         self, observed: Mapping[Value, Any], target: Value | None, samples: int, rng: np.random.Generator
-    ) -> Iterator[tuple[int, float, dict[Value, Any], Forecast]]:
+    ) -> Iterator[tuple[int, float, dict[Value, Any], StudentForecast]]:
         """Yield the number of each draw of missing names, its log-weight, all names, and a numeric target."""
         question, missing, settled, evidence = self._prepared(observed, target)
         draws_numbers = any(v != question.by_bin for v, _ in question.cut)
-        answers: dict[tuple[Value, ...], list[tuple[float, dict[Value, Any], Forecast]]] = {}
+        answers: dict[tuple[Value, ...], list[tuple[float, dict[Value, Any], StudentForecast]]] = {}
         for number in range(samples):
             values, log_chance = dict(evidence), 0.0
             for v in missing:
@@ -275,7 +275,7 @@ class MixedInference:
 
     def _combinations(
         self, observed: Mapping[Value, Any], target: Value | None
-    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
+    ) -> Iterator[tuple[float, dict[Value, Any], StudentForecast]]:
         """Yield, for each combination of missing names and bins, its log-weight, all names, and a numeric target."""
         question, missing, settled, evidence = self._prepared(observed, target)
         states = [self.families.states(v) for v in missing]
@@ -323,7 +323,7 @@ class MixedInference:
         values: dict[Value, Any],
         done: int = 0,
         rng: np.random.Generator | None = None,
-    ) -> Iterator[tuple[float, dict[Value, Any], Forecast]]:
+    ) -> Iterator[tuple[float, dict[Value, Any], StudentForecast]]:
         """Yield the log-density of observed numbers and of names below missing ones, by the bins of those to do.
 
         With `rng` these are drawn, but for those of the last number.

@@ -15,7 +15,7 @@ from stream_bayes.core.values.values import OTHER, Value, canonical_label, name_
 __all__ = ["MOST_PROBABLE", "NO_LABEL", "UNDECIDED", "LabelCodes"]
 
 Array = NDArray[Any]
-Codes = list[int]
+CodeList = list[int]
 
 NO_LABEL = -1  # the code of an event without prediction
 MOST_PROBABLE = -2  # the most probable label, until the probabilities are read
@@ -66,7 +66,7 @@ class LabelCodes:
 
     def insert_many(
         self, labels: Sequence[Any], answers: Sequence[Any] | None, classes: Sequence[Any], table: Array
-    ) -> tuple[Codes, Codes]:
+    ) -> tuple[CodeList, CodeList]:
         """Insert the labels of many events. The table has a row of probabilities for each event, a column for each
         class.
         """
@@ -123,7 +123,7 @@ class LabelCodes:
         """Return the code of a label; `NO_LABEL` if it never had a probability above 0."""
         return self.code_of.get(label, self.rest)
 
-    def by_name(self) -> Codes:
+    def by_name(self) -> CodeList:
         """Return all codes in the order of their labels, the shared one last."""
         codes = sorted(self.code_of.values(), key=lambda code: name_order(self.names[code]))
         return codes if self.rest == NO_LABEL else [*codes, self.rest]

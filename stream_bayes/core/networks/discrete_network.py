@@ -20,9 +20,9 @@ from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
-__all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "as_table", "first_bad_row"]
+__all__ = ["TOLERANCE", "DiscreteNetwork", "Floats", "as_table", "first_bad_row"]
 
-Table: TypeAlias = npt.NDArray[np.float64]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Tables are often printed with seven digits. A row of a few dozen such numbers is off by less than this.
 TOLERANCE = 1e-6
@@ -75,7 +75,7 @@ class DiscreteNetwork:
 
     structure: Structure
     states: Mapping[Value, tuple[Value, ...]]
-    tables: Mapping[Value, Table]
+    tables: Mapping[Value, Floats]
     name: str
     properties: tuple[str, ...]
     properties_of: Mapping[Value, tuple[str, ...]]
@@ -119,7 +119,7 @@ class DiscreteNetwork:
         at = {**(given or {}), variable: label}
         return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
 
-    def table(self, variable: Value, parents: Sequence[Value]) -> Table:
+    def table(self, variable: Value, parents: Sequence[Value]) -> Floats:
         """Return a variable's table with the axes of its parents in another order.
 
         Examples
@@ -268,7 +268,7 @@ class DiscreteNetwork:
 _SAVED = {"structure", "states", "tables", "name", "properties", "properties_of", "tolerance"}
 
 
-def as_table(numbers: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Table:
+def as_table(numbers: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Floats:
     """Return an array of floats for a table; raise `BadStructure` if it has another shape. The numbers are copied only
     if needed. `family` are the variables of the axes: the parents, then the variable itself; `shape` is the number of
     values of each.
@@ -285,7 +285,7 @@ def as_table(numbers: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, 
     return table
 
 
-def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:
+def first_bad_row(rows: Floats, tolerance: float) -> tuple[int, str] | None:
     """Return the number of the first row that is no distribution, with the complaint; None if all are.
 
     Examples
@@ -309,7 +309,7 @@ def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:
 def _rebuilt(
     structure: Structure,
     states: dict[Value, tuple[Value, ...]],
-    tables: dict[Value, Table],
+    tables: dict[Value, Floats],
     name: str,
     properties: tuple[str, ...],
     properties_of: dict[Value, tuple[str, ...]],
@@ -356,7 +356,7 @@ def _table(
     structure: Structure,
     states: Mapping[Value, tuple[Value, ...]],
     tolerance: float,
-) -> Table:
+) -> Floats:
     parents = structure.parents(variable)
     shape = tuple([len(states[v]) for v in (*parents, variable)])
     table = as_table(numbers, (*parents, variable), shape).copy()

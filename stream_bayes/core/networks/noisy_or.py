@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from stream_bayes.core.networks.discrete_network import Table
+from stream_bayes.core.networks.discrete_network import Floats
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
@@ -16,7 +16,7 @@ __all__ = ["noisy_or"]
 MOST_CAUSES = 20
 
 
-def noisy_or(strengths: Sequence[float], leak: float = 0.0) -> Table:
+def noisy_or(strengths: Sequence[float], leak: float = 0.0) -> Floats:
     """Return P(effect | causes): the effect stays out if each cause that is there fails, and the leak does.
 
     P(no effect | causes) = (1 - leak) times the product of 1 - strength over the causes that are there.

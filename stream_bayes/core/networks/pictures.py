@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.equivalence import Difference, Edge
-from stream_bayes.core.pictures.graph import Bar, Change, Link, Node, drawn_graph
+from stream_bayes.core.pictures.graph import Bar, EdgeChange, Link, Node, drawn_graph
 from stream_bayes.core.pictures.picture import Picture
 from stream_bayes.core.pictures.text import visible
 from stream_bayes.core.values.unknown_names import check_variables, unknown_variable
@@ -48,7 +48,7 @@ def links_of(
         raise BadValue(
             f"difference: expected changes that lead to the edges drawn; got {later[0]!r}, which is none of them"
         )
-    change: dict[Edge, Change] = dict.fromkeys(difference.added, "added")
+    change: dict[Edge, EdgeChange] = dict.fromkeys(difference.added, "added")
     change |= dict.fromkeys(difference.reversed, "reversed")
     drawn = [(edge, change.get(edge, "kept")) for edge in edges]
     drawn += [(edge, "removed") for edge in difference.removed]

@@ -14,9 +14,17 @@ from stream_bayes.core.values.unknown_names import did_you_mean
 from stream_bayes.core.values.values import Value, canonical, name_order, shown, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
-__all__ = ["DirectedGraph", "Parents", "from_edges", "from_graph", "from_json", "from_parents", "read_edges"]
+__all__ = [
+    "DirectedGraph",
+    "VariablesAndParents",
+    "from_edges",
+    "from_graph",
+    "from_json",
+    "from_parents",
+    "read_edges",
+]
 
-Parents: TypeAlias = tuple[tuple[Value, ...], list[list[int]]]
+VariablesAndParents: TypeAlias = tuple[tuple[Value, ...], list[list[int]]]
 
 
 class DirectedGraph(Protocol):
@@ -37,7 +45,7 @@ class DirectedGraph(Protocol):
         ...
 
 
-def from_parents(parents: object) -> Parents:
+def from_parents(parents: object) -> VariablesAndParents:
     """Read `{child: [parent, ...]}` with an entry for each variable.
 
     Examples
@@ -65,7 +73,7 @@ def from_parents(parents: object) -> Parents:
     return variables, [[number[parent] for parent in named[child]] for child in variables]
 
 
-def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
+def from_edges(edges: Iterable[object], variables: Iterable[object]) -> VariablesAndParents:
     """Read edges `(parent, child)` and further variables without edges.
 
     Examples
@@ -101,7 +109,7 @@ def read_edges(edges: object, what: str) -> tuple[tuple[Value, Value], ...]:
         raise BadStructure(f"{what}: {error}") from None
 
 
-def from_graph(graph: DirectedGraph) -> Parents:
+def from_graph(graph: DirectedGraph) -> VariablesAndParents:
     """Read the nodes and edges of a graph such as `networkx.DiGraph`, without their attributes."""
     if not graph.is_directed():
         raise BadStructure(
@@ -116,7 +124,7 @@ def from_graph(graph: DirectedGraph) -> Parents:
     return from_edges(edges, graph.nodes)
 
 
-def from_json(saved: object) -> Parents:
+def from_json(saved: object) -> VariablesAndParents:
     """Read the JSON values of `Structure.to_json`.
 
     Raises

@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Table
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Floats
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 
-__all__ = ["Copies", "Node", "unrolled"]
+__all__ = ["Copies", "StepNode", "unrolled"]
 
 Copies: TypeAlias = Mapping[Any, tuple[Value, int]]  # any Value; but keys are invariant
-Node: TypeAlias = tuple[Value, int]
+StepNode: TypeAlias = tuple[Value, int]
 
 
 def unrolled(
@@ -32,8 +32,8 @@ def unrolled(
     has come in the newest event alone, is treated there as missing.
     """
     states = _joint_states(network, copies)
-    parents: dict[Node, list[Node]] = {}
-    tables: dict[Node, Table] = {}
+    parents: dict[StepNode, list[StepNode]] = {}
+    tables: dict[StepNode, Floats] = {}
     for v in network.structure.variables:
         # A copy is a node once, relative to step 1; a variable of the event is one at each step.
         for step in (1,) if v in copies else range(1, steps + 1):
@@ -47,7 +47,7 @@ def unrolled(
     return DiscreteNetwork(Structure(parents), {(v, step): states[v] for v, step in parents}, tables)
 
 
-def _node(v: Value, step: int, copies: Copies) -> Node:
+def _node(v: Value, step: int, copies: Copies) -> StepNode:
     variable, lag = copies.get(v, (v, 0))
     return variable, step - lag
 
@@ -66,7 +66,7 @@ def _widened(
     copies: Copies,
     states: Mapping[Value, Sequence[Value]],
     marginals: Mapping[Any, Mapping[Value, float]],
-) -> Table:
+) -> Floats:
     """Return a table over the values of all events: a value that a parent lacks has the mean of the others' rows."""
     table = network.tables[child]
     for axis, v in enumerate((*network.structure.parents(child), child)):

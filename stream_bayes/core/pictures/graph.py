@@ -23,9 +23,9 @@ from stream_bayes.core.pictures.picture import (
 )
 from stream_bayes.core.pictures.text import shortened, visible, width_of
 
-__all__ = ["Bar", "Change", "Link", "Node", "drawn_graph", "graph_layout"]
+__all__ = ["Bar", "EdgeChange", "Link", "Node", "drawn_graph", "graph_layout"]
 
-Change: TypeAlias = Literal["kept", "added", "removed", "reversed"]
+EdgeChange: TypeAlias = Literal["kept", "added", "removed", "reversed"]
 
 NAME_SIZE, BAR_SIZE = 12.0, 10.0
 NAME_WIDTH, LABEL_WIDTH = 190.0, 96.0  # the most that a node's name and a bar's label take
@@ -63,7 +63,7 @@ class Link:
 
     parent: int
     child: int
-    change: Change = "kept"  # "added" is drawn blue, "reversed" orange, "removed" grey and dashed
+    change: EdgeChange = "kept"  # "added" is drawn blue, "reversed" orange, "removed" grey and dashed
     confidence: float | None = None  # from 0 to 1: drawn as the strength of the line, with a number
 
 

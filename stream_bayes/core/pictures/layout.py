@@ -21,7 +21,7 @@ __all__ = ["Box", "GraphLayout", "Point", "layout"]
 
 Point: TypeAlias = tuple[float, float]
 Size: TypeAlias = tuple[float, float]
-Edge: TypeAlias = tuple[int, int]
+NodePair: TypeAlias = tuple[int, int]
 
 SIDE_GAP = 22.0  # between neighbours of a layer
 BEND_GAP = 14.0  # between an edge that passes a layer and its neighbour
@@ -64,7 +64,7 @@ class GraphLayout:
     height: float
 
 
-def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
+def layout(sizes: Sequence[Size], edges: Sequence[NodePair]) -> GraphLayout:
     """Place nodes of these sizes and the edges between them. A size is width and height. Edges are pairs of positions
     in `sizes`: parent, child. None may be a loop or be given twice.
 
@@ -94,7 +94,7 @@ def layout(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
     return GraphLayout(tuple(boxes), tuple(paths), width, height)
 
 
-def _connected(nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
+def _connected(nodes: int, edges: Sequence[NodePair]) -> list[list[int]]:
     """Return the connected parts: large ones first, else in the order of their first nodes."""
     beside: list[list[int]] = [[] for _ in range(nodes)]
     for above, below in edges:
@@ -116,7 +116,7 @@ def _connected(nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
     return sorted(parts, key=lambda part: (-len(part), part[0]))
 
 
-def _renumbered(part: Sequence[int], edges: Sequence[Edge]) -> list[Edge]:
+def _renumbered(part: Sequence[int], edges: Sequence[NodePair]) -> list[NodePair]:
     number = {node: i for i, node in enumerate(part)}
     return [(number[above], number[below]) for above, below in edges]
 
@@ -136,7 +136,7 @@ def _packed(sizes: Sequence[Size]) -> tuple[list[Point], float, float]:
     return origins, widest, y + row
 
 
-def _part(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
+def _part(sizes: Sequence[Size], edges: Sequence[NodePair]) -> GraphLayout:
     """Place one connected part."""
     down = _without_cycles(len(sizes), edges)
     layer_of = _layers(len(sizes), down)
@@ -145,7 +145,7 @@ def _part(sizes: Sequence[Size], edges: Sequence[Edge]) -> GraphLayout:
     return graph.placed(edges)
 
 
-def _without_cycles(nodes: int, edges: Sequence[Edge]) -> list[Edge]:
+def _without_cycles(nodes: int, edges: Sequence[NodePair]) -> list[NodePair]:
     """Return the edges, those reversed that lead back to a node which a depth-first walk has not left yet."""
     children: list[list[int]] = [[] for _ in range(nodes)]
     entering = [0] * nodes
@@ -153,7 +153,7 @@ def _without_cycles(nodes: int, edges: Sequence[Edge]) -> list[Edge]:
         children[above].append(below)
         entering[below] += 1
     state = [0] * nodes  # 1 while the walk is within, 2 once it left
-    back: set[Edge] = set()
+    back: set[NodePair] = set()
     for root in sorted(range(nodes), key=lambda node: (entering[node] > 0, node)):
         if state[root]:
             continue
@@ -173,7 +173,7 @@ def _without_cycles(nodes: int, edges: Sequence[Edge]) -> list[Edge]:
     return [(below, above) if (above, below) in back else (above, below) for above, below in edges]
 
 
-def _layers(nodes: int, edges: Sequence[Edge]) -> list[int]:
+def _layers(nodes: int, edges: Sequence[NodePair]) -> list[int]:
     """Return the layer of each node: one below its lowest parent; a root stands just above its highest child."""
     parents: list[list[int]] = [[] for _ in range(nodes)]
     children: list[list[int]] = [[] for _ in range(nodes)]
@@ -200,7 +200,7 @@ class _Layered:
     nodes. The edges are acyclic.
     """
 
-    def __init__(self, sizes: Sequence[Size], edges: Sequence[Edge], layer_of: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[Size], edges: Sequence[NodePair], layer_of: Sequence[int]) -> None:
         self.nodes = len(sizes)
         self.sizes = list(sizes)
         self.layers: list[list[int]] = [[] for _ in range(max(layer_of, default=0) + 1)]
@@ -208,7 +208,7 @@ class _Layered:
         self.below: list[list[int]] = [[] for _ in sizes]
         for node, layer in enumerate(layer_of):
             self.layers[layer].append(node)
-        self.chains: dict[Edge, list[int]] = {}
+        self.chains: dict[NodePair, list[int]] = {}
         for above, below in edges:
             chain = [above]
             chain += [self._bend(layer) for layer in range(layer_of[above] + 1, layer_of[below])]
@@ -272,7 +272,7 @@ class _Layered:
                     insort(ends, target)
         return crossings
 
-    def placed(self, edges: Sequence[Edge]) -> GraphLayout:
+    def placed(self, edges: Sequence[NodePair]) -> GraphLayout:
         """Return the boxes of nodes and the paths of edges."""
         centres = self._centres()
         heights = [max((self.sizes[node][1] for node in layer), default=0.0) for layer in self.layers]
@@ -296,7 +296,7 @@ class _Layered:
         return GraphLayout(tuple(boxes[: self.nodes]), tuple(paths), width, y - LAYER_GAP)
 
     def _path(
-        self, edge: Edge, boxes: Sequence[Box], bands: Sequence[tuple[float, float]]
+        self, edge: NodePair, boxes: Sequence[Box], bands: Sequence[tuple[float, float]]
     ) -> tuple[Point, ...]:
         """Return the points of an edge: it leaves its layer, passes others at its bends, and arrives."""
         chain = self.chains.get(edge)

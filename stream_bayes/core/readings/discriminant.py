@@ -14,7 +14,7 @@ from stream_bayes.errors import BadState
 
 __all__ = ["Discriminant"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class Discriminant(DiscriminantReading):
@@ -58,7 +58,7 @@ class Discriminant(DiscriminantReading):
     def after_merge(self) -> None:
         self.derive()
 
-    def axes(self) -> tuple[Array, Array]:
+    def axes(self) -> tuple[Floats, Floats]:
         """Return the mean of each derived feature over all classes, and the discriminant axes, a column each.
 
         The axes are the directions in which the classes' means differ most, in units of the deviation within classes,
@@ -91,7 +91,7 @@ class Discriminant(DiscriminantReading):
         return overall, axes * np.sign(axes[largest, range(axes.shape[1])])
 
 
-def _numbers(saved: Any, shape: tuple[int, int]) -> Array:
+def _numbers(saved: Any, shape: tuple[int, int]) -> Floats:
     """Return rows of finite numbers out of a state, or raise `BadState`."""
     array = np.array(saved, np.float64).reshape(shape) if shape[0] and shape[1] else np.zeros(shape)
     if len(saved) != shape[0] or any(len(row) != shape[1] for row in saved) or not np.isfinite(array).all():

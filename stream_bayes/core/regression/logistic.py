@@ -18,10 +18,10 @@ from stream_bayes.core.values.checks import expect
 
 __all__ = ["WAVES", "Coefficients", "DrawUniform", "Logistic", "posterior_bytes"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 # Draws a number of uniform numbers by a seed, which is a list of whole numbers.
-DrawUniform = Callable[[list[int], int], Array]
+DrawUniform = Callable[[list[int], int], Floats]
 
 _KEYS = {"joint", "columns", "units", "counts", "moments", "mean", "covariance", "tail", "clock", "turn"}
 
@@ -29,31 +29,31 @@ _KEYS = {"joint", "columns", "units", "counts", "moments", "mean", "covariance",
 class Coefficients(NamedTuple):
     """The posterior of the classes' coefficients, which add up to 0 over the classes."""
 
-    mean: Array  # [class, column]
-    contrasts: Array  # [class, contrast]: a class is this times the contrasts, whose covariance has the roots
-    root: Array  # of all contrasts and columns, or of the first columns where the contrasts share it
-    tail: Array  # deviations of the other columns
+    mean: Floats  # [class, column]
+    contrasts: (
+        Floats  # [class, contrast]: a class is this times the contrasts, whose covariance has the roots
+    )
+    root: Floats  # of all contrasts and columns, or of the first columns where the contrasts share it
+    tail: Floats  # deviations of the other columns
     # The slot of each column's feature and the code of its value, -1 for a number; the first is 1 in all events.
     columns: list[tuple[int, int]]
-    units: (
-        Array  # [column]: the number that counts as 0, and the distance that counts as 1, 0.0 until it varies
-    )
+    units: Floats  # [column]: the number that counts as 0, and the distance that counts as 1, 0.0 until it varies
 
     @property
     def is_shared(self) -> bool:
         """True if the contrasts share the covariance of their columns."""
         return bool(len(self.root) != self.contrasts.shape[1] * len(self.columns))
 
-    def deviations(self) -> Array:
+    def deviations(self) -> Floats:
         """Return the deviation of each coefficient, [class, column]."""
         if self.is_shared:
             of_columns = np.concatenate([np.sqrt((self.root**2).sum(axis=1)), self.tail])
             return np.outer(np.sqrt((self.contrasts**2).sum(axis=1)), of_columns)
         root = self.root.reshape(self.contrasts.shape[1], len(self.columns), -1)
-        deviations: Array = np.sqrt((np.einsum("ya,ajk->yjk", self.contrasts, root) ** 2).sum(axis=2))
+        deviations: Floats = np.sqrt((np.einsum("ya,ajk->yjk", self.contrasts, root) ** 2).sum(axis=2))
         return deviations
 
-    def drawn(self, rng: np.random.Generator) -> Array:
+    def drawn(self, rng: np.random.Generator) -> Floats:
         """Return coefficients drawn from the posterior, [class, column]."""
         m, n = self.contrasts.shape[1], len(self.columns)
         if self.is_shared:
@@ -61,7 +61,7 @@ class Coefficients(NamedTuple):
             drawn = np.concatenate([dense, rng.normal(size=(m, len(self.tail))) * self.tail], axis=1)
         else:
             drawn = (self.root @ rng.normal(size=m * n)).reshape(m, n)
-        moved: Array = self.mean + self.contrasts @ drawn
+        moved: Floats = self.mean + self.contrasts @ drawn
         return moved
 
 
@@ -87,12 +87,12 @@ class Logistic(LogisticReading):
     ) -> None:
         self.encoder = encoder
 
-        def frequencies(slot: int, code: int) -> Array:
+        def frequencies(slot: int, code: int) -> Floats:
             """Return those of a column, which its name alone decides: not the order in which columns come."""
             assert seed is not None
             # Box and Muller's normal numbers, as scipy, which has others, takes long to load.
             drawn = uniform([seed, zlib.crc32(repr(self.name_of(slot, code)).encode())], 2 * WAVES)
-            radius: Array = np.sqrt(-2.0 * np.log(drawn[:WAVES]))
+            radius: Floats = np.sqrt(-2.0 * np.log(drawn[:WAVES]))
             return radius * np.cos(2.0 * math.pi * drawn[WAVES:])
 
         phases = np.zeros(0) if seed is None else 2.0 * math.pi * uniform([seed], WAVES)

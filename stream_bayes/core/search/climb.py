@@ -29,7 +29,7 @@ DISTURBED_PART, LEAST_DISTURBED = 5, 4  # variables disturbed by a restart: ever
 ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
 KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
 
-Bytes = NDArray[np.uint8]
+ByteTable = NDArray[np.uint8]
 
 
 class NamedRows(Protocol):
@@ -110,7 +110,7 @@ class Climb:
         self.ended = False
         self.counted = False
 
-    def _stand(self, has: Bytes) -> None:
+    def _stand(self, has: ByteTable) -> None:
         """Make a structure the present one. The caller updates the gains."""
         self.has = has
         self.many = has.sum(axis=0, dtype=np.longlong)
@@ -218,7 +218,7 @@ class Climb:
         kind, parent, child = change.tolist()
         return None if gain == -np.inf else (kind, parent, child, gain)
 
-    def _tabu(self, step: int) -> Bytes:
+    def _tabu(self, step: int) -> ByteTable:
         if not self.tabu_until:
             return self.no_tabu
         tabu = np.zeros_like(self.has)

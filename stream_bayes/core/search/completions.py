@@ -42,9 +42,9 @@ MOST_AT_ONCE = 10
 MOST_CELLS = 2**20  # probabilities computed at a time
 SMOOTHING = 1.0  # samples in each row of a table, as the variable's values are distributed
 
-Codes = NDArray[np.int64]
+Configurations64 = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Family = tuple[int, list[int]]  # a variable and its parents, as columns
+FamilyColumns = tuple[int, list[int]]  # a variable and its parents, as columns
 
 
 def completed(sample: Sample, seed: int = 0) -> Sample:
@@ -95,7 +95,7 @@ class _Filling:
         self.sizes: list[int] = sample.sizes.tolist()
         self.times = min(max(-(-MANY_ROWS // len(sample)), 1), MOST_AT_ONCE)
         self.weights = np.tile(sample.weights / self.times, self.times)
-        self.codes: Codes = np.tile(sample.codes.astype(np.int64), (self.times, 1))
+        self.codes: Configurations64 = np.tile(sample.codes.astype(np.int64), (self.times, 1))
         self.gaps = [np.flatnonzero(self.codes[:, v] >= size) for v, size in enumerate(self.sizes)]
         self.parents: list[list[int]] = [[] for _ in self.sizes]
         self.children: list[list[int]] = [[] for _ in self.sizes]
@@ -139,7 +139,7 @@ class _Filling:
         logs: Floats = np.log(table / table.sum(axis=1, keepdims=True))
         return logs
 
-    def _configuration(self, v: int, rows: NDArray[np.intp] | slice, without: int = -1) -> Codes:
+    def _configuration(self, v: int, rows: NDArray[np.intp] | slice, without: int = -1) -> Configurations64:
         """Return the number of the parents' configuration in some rows, with the value 0 of one of them."""
         numbers = np.zeros(len(self.codes[rows]), np.int64)
         for p in self.parents[v]:

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.search import _counting
-from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, configurations_of, joined, numbered
+from stream_bayes.core.search.sample import (
+    MOST_SPARE,
+    Configuration,
+    Sample,
+    configurations_of,
+    joined,
+    numbered,
+)
 from stream_bayes.core.search.scores import Score
 from stream_bayes.errors import BadValue
 
@@ -31,7 +38,7 @@ Positions = NDArray[np.longlong]
 def count_families(
     sample: Sample,
     weights: Floats,
-    numbers: Numbers,
+    numbers: Configuration,
     configurations: int,
     child: int,
     candidates: Sequence[int],
@@ -93,7 +100,7 @@ class _Rows:
 
     sample: Sample
     weights: Floats
-    numbers: Numbers
+    numbers: Configuration
     configurations: int
     child: int
 
@@ -249,7 +256,7 @@ class FamilyScorer:
         child: int,
         parents: tuple[int, ...],
         candidates: list[int],
-        numbers: Numbers,
+        numbers: Configuration,
         configurations: int,
     ) -> None:
         """Count and score a child with the parents and each candidate, in one pass over the rows."""
@@ -266,7 +273,12 @@ class FamilyScorer:
         self._counted.append(tables)
 
     def _count_wide(
-        self, child: int, parents: tuple[int, ...], candidate: int, numbers: Numbers, configurations: int
+        self,
+        child: int,
+        parents: tuple[int, ...],
+        candidate: int,
+        numbers: Configuration,
+        configurations: int,
     ) -> None:
         """Count and score a family whose table would be much larger than the sample, a few of its rows at a time."""
         sample = self.sample
@@ -295,7 +307,7 @@ class FamilyScorer:
         return math.prod(int(self.sample.sizes[parent]) for parent in parents)
 
     @staticmethod
-    def _add(tables: _Tables, sample: Sample, numbers: Numbers, weights: NDArray[np.float64]) -> None:
+    def _add(tables: _Tables, sample: Sample, numbers: Configuration, weights: NDArray[np.float64]) -> None:
         count_families(
             sample,
             weights,

@@ -35,7 +35,7 @@ from stream_bayes.core.values.values import Value, name_order
 __all__ = ["MixedSample", "MixedScorer", "climb_mixed"]
 
 Floats = NDArray[np.float64]
-Column = int | tuple[int, int]  # of a name; or of the bins of a number above a name
+GroupColumn = int | tuple[int, int]  # of a name; or of the bins of a number above a name
 LEAST_VARIANCE = (
     1e-9  # of that of the variable alone, for BIC: what follows from others has no likelihood at a maximum
 )
@@ -94,7 +94,7 @@ class MixedScorer:
         self.strength = strength
         self.families = 0
         self._scores: dict[tuple[int, frozenset[int]], float] = {}
-        self._groups: dict[tuple[Column, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._groups: dict[tuple[GroupColumn, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._cuts: dict[tuple[int, int], EdgeCuts] = {}
         self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
         self._spread = {k: _spread(column) for k, column in sample.numbers.items()}
@@ -131,7 +131,7 @@ class MixedScorer:
             self._cuts[edge] = edge_cuts(numbers, codes, np.ones(len(numbers)), size, strength)
         return self._cuts[edge]
 
-    def _coded(self, column: Column) -> tuple[NDArray[np.int64], int]:
+    def _coded(self, column: GroupColumn) -> tuple[NDArray[np.int64], int]:
         """Return the codes of a name, or of a number's bins above a name, and how many there are."""
         if isinstance(column, int):
             return self.sample.codes[column], self.sample.sizes[column]
@@ -140,7 +140,7 @@ class MixedScorer:
             self._bins[column] = np.searchsorted(cuts, self.sample.numbers[column[0]], side="right")
         return self._bins[column], len(cuts) + 1
 
-    def _grouped(self, names: tuple[Column, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _grouped(self, names: tuple[GroupColumn, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows sorted by configuration, and where each configuration that occurs begins."""
         if names not in self._groups:
             number = np.zeros(len(self.sample), np.int64)
@@ -152,7 +152,7 @@ class MixedScorer:
             self._groups[names] = order, starts
         return self._groups[names]
 
-    def _name(self, child: int, names: tuple[Column, ...]) -> float:
+    def _name(self, child: int, names: tuple[GroupColumn, ...]) -> float:
         order, starts = self._grouped(names)
         values, rows = self.sample.sizes[child], len(self.sample)
         group = np.repeat(np.arange(len(starts)), np.diff(starts, append=rows))

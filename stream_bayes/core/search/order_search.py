@@ -35,7 +35,7 @@ __all__ = ["BOSS"]
 MOST_PAIRS = 100_000  # families counted
 MOVED_PART, LEAST_MOVED = 4, 3  # variables moved by a restart: every fourth, and at least so many
 
-Parents = list[list[int]]  # of each variable, as columns
+ParentLists = list[list[int]]  # of each variable, as columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class _OrderSearch:
         self.ended = self.ended or (most is not None and self.families >= most) or self.watching.should_stop()
         return self.ended
 
-    def order_of(self, parents: Parents) -> list[int]:
+    def order_of(self, parents: ParentLists) -> list[int]:
         """Return an order in which parents come before their children; of several, the first by name."""
         order: list[int] = []
         left = list(range(len(parents)))
@@ -142,7 +142,7 @@ class _OrderSearch:
             left.remove(ready)
         return order
 
-    def moved(self, parents: Parents, draws: Draws) -> list[int]:
+    def moved(self, parents: ParentLists, draws: Draws) -> list[int]:
         """Return an order of a structure in which some variables were moved to drawn positions."""
         order = self.order_of(parents)
         for child in draws.some(len(order), max(LEAST_MOVED, len(order) // MOVED_PART)):
@@ -157,10 +157,10 @@ class _OrderSearch:
         first = max((position[parent] + 1 for parent in self.above[child]), default=0)
         return first, min((position[other] for other in self.below[child]), default=len(rest))
 
-    def improved(self, order: list[int]) -> Generator[None, None, Parents]:
+    def improved(self, order: list[int]) -> Generator[None, None, ParentLists]:
         """Return the best parents reached from an order, in slices of work."""
         scorer = self.scorer
-        best: Parents | None = None
+        best: ParentLists | None = None
         while True:
             yield from self._sweeps(order)
             parents = self._parents(order)
@@ -216,9 +216,9 @@ class _OrderSearch:
         order[:] = [*rest[:goal], child, *rest[goal:]]
         return True
 
-    def _parents(self, order: Sequence[int]) -> Parents:
+    def _parents(self, order: Sequence[int]) -> ParentLists:
         """Return the parents of each variable."""
-        parents: Parents = [[] for _ in order]
+        parents: ParentLists = [[] for _ in order]
         prefix = 0
         for child in order:
             parents[child] = self.trees[child].parents(prefix)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.search import _counting
 from stream_bayes.core.search.family_scorer import CELLS, count_families
-from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, numbered
+from stream_bayes.core.search.sample import MOST_SPARE, Configuration, Sample, numbered
 
 __all__ = ["PairTable", "pair_information", "pair_tables"]
 
@@ -148,7 +148,7 @@ def _parts(
 
 
 def _counted(
-    sample: Sample, one: int, others: Sequence[int], numbers: Numbers, configurations: int
+    sample: Sample, one: int, others: Sequence[int], numbers: Configuration, configurations: int
 ) -> Iterator[Floats]:
     """Count one pass; yield its tables, each [configuration, value of the other, value of the one]."""
     width = int(sample.sizes[one])
@@ -160,7 +160,7 @@ def _counted(
         yield cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
 
 
-def _count_sparse(sample: Sample, one: int, other: int, numbers: Numbers) -> PairTable:
+def _count_sparse(sample: Sample, one: int, other: int, numbers: Configuration) -> PairTable:
     """Count a table with many more cells than there are rows."""
     height, width = int(sample.sizes[other]), int(sample.sizes[one])
     codes = sample.codes

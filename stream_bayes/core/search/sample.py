@@ -26,7 +26,7 @@ from stream_bayes.errors import BadValue
 
 __all__ = [
     "MOST_SPARE",
-    "Numbers",
+    "Configuration",
     "PackedColumns",
     "Sample",
     "check_sample",
@@ -35,7 +35,7 @@ __all__ = [
     "numbered",
 ]
 
-Codes = NDArray[Any]  # uint8, or uint16
+SampleCodes = NDArray[Any]  # uint8, or uint16
 Positions = NDArray[np.longlong]
 
 
@@ -80,7 +80,7 @@ class Sample:
         if len(lengths) > 1:
             raise BadValue(f"columns: expected the same length of all, got {sorted(lengths)}")
         rows = lengths.pop() if lengths else 0
-        self.codes: Codes = np.empty((rows, len(self.variables)), kind)
+        self.codes: SampleCodes = np.empty((rows, len(self.variables)), kind)
         for number, name in enumerate(self.variables):
             column = np.asarray(columns[name])
             if len(column) and not np.issubdtype(column.dtype, np.integer):
@@ -122,7 +122,7 @@ class Sample:
         shares: NDArray[np.float64] = there.T @ (there * self.origin.weights[:, None]) / self.origin.weight
         return shares
 
-    def replaced(self, codes: Codes, weights: NDArray[np.float64]) -> Self:
+    def replaced(self, codes: SampleCodes, weights: NDArray[np.float64]) -> Self:
         """Return this sample with its missing values filled in, by other rows of the same variables."""
         made = object.__new__(type(self))
         made.variables, made.sizes, made.codes, made.origin = self.variables, self.sizes, codes, self
@@ -245,10 +245,10 @@ class PackedColumns:
 
 MOST_SPARE = 4  # numbers per row, beyond which only the configurations that occur are numbered
 
-Numbers: TypeAlias = NDArray[np.int32]
+Configuration: TypeAlias = NDArray[np.int32]
 
 
-def configurations_of(sample: Sample, members: Sequence[int]) -> Numbers:
+def configurations_of(sample: Sample, members: Sequence[int]) -> Configuration:
     """Return the configuration of some variables in each row, numbered by their values alone; -1 if one is missing.
     `members` are the variables' columns, with fewer than 2^31 joint configurations.
     """
@@ -258,7 +258,7 @@ def configurations_of(sample: Sample, members: Sequence[int]) -> Numbers:
     return numbers
 
 
-def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
+def numbered(sample: Sample, members: Sequence[int]) -> tuple[Configuration, int]:
     """Return the configuration of some variables in each row, -1 if one is missing, and the count of numbers.
 
     Examples
@@ -282,7 +282,9 @@ def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
     return joined(sample, numbers, count, ahead) if ahead else (numbers, count)
 
 
-def joined(sample: Sample, before: Numbers, count: int, members: Sequence[int]) -> tuple[Numbers, int]:
+def joined(
+    sample: Sample, before: Configuration, count: int, members: Sequence[int]
+) -> tuple[Configuration, int]:
     """Return configurations, of which there are `count`, joined with further variables, and the new count."""
     numbers = configurations_of(sample, members)
     size = _product(sample, members)

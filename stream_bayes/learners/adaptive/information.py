@@ -12,7 +12,7 @@ from stream_bayes.core.values.values import name_order
 
 __all__ = ["by_information"]
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 LEAST_VARIANCE = 1e-300
 
 
@@ -40,7 +40,7 @@ def by_information(store: CountStore) -> list[Any]:
     return sorted(information, key=lambda name: (-information[name], name_order(name)))
 
 
-def _of_names(weight: Numbers, start: NDArray[np.int64], room: NDArray[np.int64]) -> Numbers:
+def _of_names(weight: Floats, start: NDArray[np.int64], room: NDArray[np.int64]) -> Floats:
     """Return I(value; label) of each run of rows, a row for each value, in nats."""
     information = np.zeros(len(room))
     runs = np.flatnonzero(room)
@@ -59,12 +59,12 @@ def _of_names(weight: Numbers, start: NDArray[np.int64], room: NDArray[np.int64]
     return np.where(np.isin(np.arange(len(room)), runs[total > 0.0]), information, 0.0)
 
 
-def _times_log(numbers: Numbers) -> Numbers:
+def _times_log(numbers: Floats) -> Floats:
     """Return x log x of each number, 0 of 0."""
     return numbers * np.log(np.where(numbers > 0.0, numbers, 1.0))
 
 
-def _of_numbers(weight: Numbers, mean: Numbers, m2: Numbers) -> Numbers:
+def _of_numbers(weight: Floats, mean: Floats, m2: Floats) -> Floats:
     """Return half the logarithm of each number's variance over that within the classes, at most that of the classes."""
     total = weight.sum(axis=1)
     counted = np.maximum(total, 1.0)

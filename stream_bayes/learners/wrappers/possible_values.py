@@ -27,8 +27,8 @@ HALVINGS = 50  # until a decision's border is as exact as a double
 MOST_PIECES = 20_000
 EXACT = 1e-6  # relative, of what an integral misses of P(y, x)
 
-Score = Callable[[Any], NDArray[np.float64]]  # log P(y, x, value) of each class
-Decide = Callable[[Any], Hashable]  # the best decision after a value
+ScoreValue = Callable[[Any], NDArray[np.float64]]  # log P(y, x, value) of each class
+DecideValue = Callable[[Any], Hashable]  # the best decision after a value
 
 
 class _Piece(NamedTuple):
@@ -47,7 +47,7 @@ class _Piece(NamedTuple):
             return 1.0
         return abs(self.width) / ((1.0 - u) ** 2 if self.is_open else 1.0)
 
-    def nodes(self, decide: Decide) -> Iterator[tuple[float, float]]:
+    def nodes(self, decide: DecideValue) -> Iterator[tuple[float, float]]:
         """Yield numbers with their measures, by a rule for each part with one decision."""
         tried = [0.0, *NODES, 1.0 - 1e-12]
         decisions = [decide(self.at(u)) for u in tried]
@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
                 u = low + node * (high - low)
                 yield self.at(u), weight * (high - low) * self.measure(u)
 
-    def _border(self, low: float, high: float, before: Hashable, decide: Decide) -> float:
+    def _border(self, low: float, high: float, before: Hashable, decide: DecideValue) -> float:
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             if decide(self.at(middle)) == before:
@@ -71,7 +71,7 @@ class _Piece(NamedTuple):
 
 
 def weighed_values(
-    model: Any, x: Mapping[Any, Any], feature: Any, score: Score, decide: Decide
+    model: Any, x: Mapping[Any, Any], feature: Any, score: ScoreValue, decide: DecideValue
 ) -> list[tuple[Any, float]]:
     """Return the values of a feature that is known to a classifier with P(y, x), each with its measure.
 
@@ -112,7 +112,7 @@ def _occupied(model: Any, entry: Any, values: Any) -> list[Any]:
     return there
 
 
-def _binned(model: Any, entry: Any, decide: Decide) -> list[tuple[float, float]]:
+def _binned(model: Any, entry: Any, decide: DecideValue) -> list[tuple[float, float]]:
     bins = model.store.encoder.bins
     cuts, edges = bins.cuts.get(entry.slot), bins.edges.get(entry.slot)
     if cuts is None:
@@ -166,7 +166,7 @@ def _halves(piece: _Piece) -> list[_Piece]:
     return [piece._replace(width=half), piece._replace(low=piece.low + half, width=half)]
 
 
-def _is_whole(expected: NDArray[np.float64], score: Score, values: list[tuple[float, float]]) -> bool:
+def _is_whole(expected: NDArray[np.float64], score: ScoreValue, values: list[tuple[float, float]]) -> bool:
     """Return True if the densities sum to P(y, x), as far as that matters."""
     best = expected.max()
     summed = sum(measure * np.exp(score(number) - best) for number, measure in values)

@@ -22,15 +22,15 @@ from stream_bayes.learners.wrappers.possible_values import weighed_values
 
 __all__ = ["least_risk", "value_of_feature", "value_of_label"]
 
-Answer = Mapping[Any, float]
+LabelProbabilities = Mapping[Any, float]
 
 
-def least_risk(costs: Costs, answer: Answer) -> float:
+def least_risk(costs: Costs, answer: LabelProbabilities) -> float:
     """Return the expected cost of the best decision."""
     return min(costs.risk(answer).values())
 
 
-def value_of_label(costs: Costs, answer: Answer) -> float:
+def value_of_label(costs: Costs, answer: LabelProbabilities) -> float:
     """Return the expected cost that the label would save."""
     risk_left = math.fsum(p * least_risk(costs, {label: 1.0}) for label, p in answer.items())
     return max(0.0, least_risk(costs, answer) - risk_left)

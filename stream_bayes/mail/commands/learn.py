@@ -23,13 +23,13 @@ from stream_bayes.mail.streams.mailbox import mails, mails_attached
 __all__ = ["correct", "forget", "learn"]
 
 
-Label = Annotated[
+LabelArgument = Annotated[
     str, typer.Argument(help="ham, spam, or a further class of the filter.", show_default=False)
 ]
 
 
 def learn(
-    label: Label,
+    label: LabelArgument,
     files: Annotated[list[str] | None, typer.Argument(help="Messages or mailboxes; - reads stdin.")] = None,
     *,
     attached: ATTACHED = False,
@@ -53,7 +53,7 @@ def learn(
 
 
 def correct(
-    label: Label,
+    label: LabelArgument,
     what: Annotated[
         list[str] | None, typer.Argument(help="Ids, or with --mail messages; - reads stdin.")
     ] = None,

@@ -46,7 +46,7 @@ UNLIMITED: Final = 1 << 62
 OTHERS: Final = "others"  # in explanations: all classes but one
 MAX_MISSED: Final = 0.08  # of the unwanted messages that may be called wanted
 
-Message = bytes | str | Mapping[str, int] | FilterBag
+MessageOrBag = bytes | str | Mapping[str, int] | FilterBag
 
 ARGUMENTS = (
     *("classes", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
@@ -57,7 +57,7 @@ ARGUMENTS = (
 class _Scored(NamedTuple):
     """A message with its tokens, and its score in each contest."""
 
-    message: Message
+    message: MessageOrBag
     bag: Bag
     scores: tuple[MessageScore, ...]
 
@@ -243,7 +243,7 @@ class SpamFilter(base.Classifier):
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
-    def _score(self, message: Message) -> _Scored:
+    def _score(self, message: MessageOrBag) -> _Scored:
         last = self._last_scored
         if last is not None and last.message is message:
             pairs = zip(self.contests, last.scores, strict=True)
@@ -260,7 +260,7 @@ class SpamFilter(base.Classifier):
         """Return the score of a bag in each contest."""
         return tuple(contest.scorer.score(bag) for contest in self.contests)
 
-    def bag_of(self, x: Message) -> FilterBag:
+    def bag_of(self, x: MessageOrBag) -> FilterBag:
         """Return the tokens of a message as the filter stores them. Every verb takes them in the message's place.
 
         Making them takes most of the time of a verdict, needs nothing that was learned, and is thread-safe.
@@ -290,7 +290,7 @@ class SpamFilter(base.Classifier):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(  # type: ignore[override]  # it has more arguments
-        self, x: Message, y: Hashable, id: str | None = None, at: float | None = None
+        self, x: MessageOrBag, y: Hashable, id: str | None = None, at: float | None = None
     ) -> None:
         """Learn a message, or correct it: a message whose id has a receipt never counts twice.
 
@@ -382,7 +382,7 @@ class SpamFilter(base.Classifier):
         for contest in self.contests:
             contest.replay()
 
-    def id_of(self, x: Message) -> str:
+    def id_of(self, x: MessageOrBag) -> str:
         """Return the id of a message learned without one: its SHA-256."""
         return digest_of(
             x if isinstance(x, (bytes, str)) else x.tokens if isinstance(x, FilterBag) else checked_bag(x)
@@ -433,11 +433,11 @@ class SpamFilter(base.Classifier):
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
-    def score_one(self, x: Message) -> float:
+    def score_one(self, x: MessageOrBag) -> float:
         """Return a score to rank by, above 0 for spam. It neither saturates nor grows with length."""
         return self._score(x).score.score
 
-    def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message is one value
+    def predict_proba_one(self, x: MessageOrBag, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message is one value
         """Return the probability of each class; empty before anything was learned."""
         first = self.unwanted_contest
         if not first.scorer.is_trained:
@@ -474,12 +474,12 @@ class SpamFilter(base.Classifier):
         first = self.unwanted_contest
         return first.log_odds(first.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
 
-    def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
+    def predict_one(self, x: MessageOrBag, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
         """Return the most probable class; None before anything was learned."""
         probabilities = self.predict_proba_one(x)
         return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
-    def verdict_one(self, x: Message) -> Any:
+    def verdict_one(self, x: MessageOrBag) -> Any:
         """Return the decision that costs the least, which may be "unsure"; see `decide`."""
         return self.decide(self.predict_proba_one(x))
 
@@ -546,7 +546,7 @@ class SpamFilter(base.Classifier):
         """The number of messages of each class behind a verdict, those of a user's site too."""
         return self._by_class([contest.learned for contest in self.contests])
 
-    def explain_one(self, x: Message) -> SpamExplanation:
+    def explain_one(self, x: MessageOrBag) -> SpamExplanation:
         """Return the tokens that decided, in clear, with their contributions to the score.
 
         With more than two classes, the score is that of the most probable class against all others.

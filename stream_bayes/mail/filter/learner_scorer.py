@@ -15,7 +15,7 @@ from stream_bayes.learners.base.base import BayesClassifier, check_learner
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
-from stream_bayes.mail.filter.messages import Labels
+from stream_bayes.mail.filter.messages import ContestLabels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore
 
@@ -34,7 +34,7 @@ class LearnerScorer:
     `influence` is as of `MessageWeights`.
     """
 
-    def __init__(self, learner: BayesClassifier, labels: Labels, influence: int) -> None:
+    def __init__(self, learner: BayesClassifier, labels: ContestLabels, influence: int) -> None:
         self.weights = MessageWeights(influence)
         check_learner(learner)
         if not learner.unlearns:
@@ -169,10 +169,10 @@ class LearnerScorer:
     def close_gaps(self, receipts: Receipts) -> None:
         """Do nothing: there are no codes."""
 
-    def export_counts(self, labels: Labels) -> dict[str, Any]:
+    def export_counts(self, labels: ContestLabels) -> dict[str, Any]:
         raise NotSupported(f"{self._name} keeps counts of its own: take its state(), or merge with another")
 
-    def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+    def import_counts(self, counts: Mapping[str, Any], labels: ContestLabels) -> None:
         raise NotSupported(f"{self._name} keeps counts of its own, and imports none: merge with another")
 
     def merge(self, other: LearnerScorer, receipts: Receipts, others: Mapping[str, Receipt]) -> None:

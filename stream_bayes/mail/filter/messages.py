@@ -10,10 +10,10 @@ from typing import Any
 
 from stream_bayes.errors import BadValue
 
-__all__ = ["Classes", "FilterBag", "Labels", "checked_bag", "digest_of"]
+__all__ = ["Classes", "ContestLabels", "FilterBag", "checked_bag", "digest_of"]
 
 Classes = tuple[Hashable, ...]  # the wanted one, then the others, unwanted ones
-Labels = tuple[Hashable, Hashable]  # of a contest: the names of 0 and 1
+ContestLabels = tuple[Hashable, Hashable]  # of a contest: the names of 0 and 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
-from stream_bayes.mail.filter.messages import Labels
+from stream_bayes.mail.filter.messages import ContestLabels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 
 __all__ = ["MessageScore", "Scorer"]
@@ -110,11 +110,11 @@ class Scorer(Protocol):
         """Give the codes of dropped tokens to others. The state is that of a scorer that never had them."""
         ...
 
-    def export_counts(self, labels: Labels) -> dict[str, Any]:
+    def export_counts(self, labels: ContestLabels) -> dict[str, Any]:
         """Return the messages by label, and by token and label."""
         ...
 
-    def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+    def import_counts(self, counts: Mapping[str, Any], labels: ContestLabels) -> None:
         """Add exported counts: all of them, or none."""
         ...
 

@@ -25,7 +25,7 @@ from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
-from stream_bayes.mail.filter.messages import Classes, Labels
+from stream_bayes.mail.filter.messages import Classes, ContestLabels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore
 
@@ -205,7 +205,7 @@ class TokenScorer:
         grid: NDArray[Any] = np.asarray(self.table.count).reshape(-1, 2)
         return grid[: len(self.table.vocabulary.values)]
 
-    def export_counts(self, labels: Labels) -> dict[str, Any]:
+    def export_counts(self, labels: ContestLabels) -> dict[str, Any]:
         """Return the messages by label, and by token and label."""
         held = self.counts() / UNIT
         tokens = zip(self.table.vocabulary.values, held.tolist(), strict=True)
@@ -215,7 +215,7 @@ class TokenScorer:
             "tokens": {token: counts for token, counts in tokens if any(counts)},
         }
 
-    def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+    def import_counts(self, counts: Mapping[str, Any], labels: ContestLabels) -> None:
         """Add exported counts: all of them, or none."""
         self.add_counts(*checked_counts(counts, labels))
 

@@ -38,7 +38,7 @@ from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenSco
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.correspondents import Correspondents
 
-__all__ = ["MAX_RECEIPTS", "MAX_TOKENS", "Score", "UserFilter"]
+__all__ = ["MAX_RECEIPTS", "MAX_TOKENS", "RecordedScore", "UserFilter"]
 
 SITE_MESSAGES: Final = (
     2_000.0  # that the site's count as, if there are more: a user's own must weigh something
@@ -49,7 +49,7 @@ FULL_TRUST: Final = (
 )
 MAX_TOKENS, MAX_RECEIPTS = 20_000, 1_000  # of a user
 
-Score = tuple[float, float]  # of a message, and its probability by the margin alone
+RecordedScore = tuple[float, float]  # of a message, and its probability by the margin alone
 
 
 class UserFilter(SpamFilter):
@@ -159,7 +159,7 @@ class UserFilter(SpamFilter):
         return self._site.rule if self.costs is None else super().rule
 
     @contextmanager
-    def recording(self, scores: Sequence[Score] | None = None) -> Iterator[list[Score]]:
+    def recording(self, scores: Sequence[RecordedScore] | None = None) -> Iterator[list[RecordedScore]]:
         """Record the scores on which changes depend, in the list that is yielded.
 
         Parameters
@@ -173,7 +173,7 @@ class UserFilter(SpamFilter):
             If the changes need more scores than were recorded.
         """
         self._last_scored = None
-        recorded: list[Score] = []
+        recorded: list[RecordedScore] = []
         repeated = None if scores is None else deque(scores)
         for scorer in self._scorers:
             scorer.recorded, scorer.repeated = recorded, repeated
@@ -244,8 +244,8 @@ class UserScorer(TokenScorer):
     def __init__(self, site: TokenScorer, influence: int) -> None:
         self.site = site
         super().__init__(influence)
-        self.recorded: list[Score] | None = None
-        self.repeated: deque[Score] | None = None
+        self.recorded: list[RecordedScore] | None = None
+        self.repeated: deque[RecordedScore] | None = None
         self.read_over(site)
 
     def read_over(self, site: TokenScorer) -> None:
@@ -298,7 +298,7 @@ class UserScorer(TokenScorer):
         passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, site_codes)
         return passage
 
-    def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> Score:
+    def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> RecordedScore:
         """Return the score of a message, and its probability by the margin alone; recorded, or as recorded before."""
         if self.repeated is not None:
             if not self.repeated:
@@ -311,7 +311,7 @@ class UserScorer(TokenScorer):
             self.recorded.append(scored)
         return scored
 
-    def _score_again(self, receipt: Receipt) -> Score:
+    def _score_again(self, receipt: Receipt) -> RecordedScore:
         """Return the score that a message has now, and its probability by the margin alone."""
         values = self.table.vocabulary.values
         held = np.flatnonzero(receipt.codes >= 0)

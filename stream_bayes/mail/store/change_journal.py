@@ -26,7 +26,7 @@ from typing import NamedTuple
 from stream_bayes.errors import BadState, SnapshotNotWritten
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag, checked_bag
-from stream_bayes.mail.filter.user_filter import Score, UserFilter
+from stream_bayes.mail.filter.user_filter import RecordedScore, UserFilter
 from stream_bayes.saving.snapshots.file_system import FileSystem
 
 __all__ = ["FRAME", "Change", "ChangeJournal", "JournalLine", "decoded_records", "encode_record"]
@@ -57,7 +57,7 @@ class Change:
     label: str | None = None  # None to forget it
     tokens: dict[str, int] | None = None  # to learn, as the filter stores them: with a key, hashed
     # Of a user's filter, the scores on which the change depends: the site may have others when it is read again.
-    scores: tuple[Score, ...] | None = None
+    scores: tuple[RecordedScore, ...] | None = None
     at: float | None = None  # when it was made, in seconds since 1970, to learn
 
     def apply(self, model: SpamFilter) -> Change:

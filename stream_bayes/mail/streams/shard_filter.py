@@ -23,7 +23,7 @@ from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadState, BadValue, CannotMerge, CannotResume, StreamBayesError
 from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.contest import Contest
-from stream_bayes.mail.filter.filter import Message, SpamFilter
+from stream_bayes.mail.filter.filter import MessageOrBag, SpamFilter
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore
@@ -31,7 +31,7 @@ from stream_bayes.mail.filter.state import save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.streams.spam_model import ServedFilter
-from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
+from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities
 from stream_bayes.workers.state_parts import joined
 from stream_bayes.workers.sum_memory import check_budget
 from stream_bayes.workers.sum_updates import SumUpdates
@@ -107,7 +107,7 @@ class FilterTotal:
         """Return the filter of a shard."""
         return ShardFilterModel(shard, self)
 
-    def answer(self, x: Any) -> Answer:
+    def answer(self, x: Any) -> LabelProbabilities:
         """Return the answer of the sum for an event with a message."""
         return ServedFilter(self.model).answer(x)
 
@@ -300,7 +300,7 @@ class ShardFilter(SpamFilter):
             self.shard_scorer, ScoreCurve(), self._make_receipts(number), Training(self.train), Rehearsal()
         )
 
-    def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message
+    def predict_proba_one(self, x: MessageOrBag, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message
         """Return the probability of both labels, by the sum; empty before any shard has learned anything."""
         message = x if isinstance(x, (bytes, str)) else self.bag_of(x)
         self._score(message)  # `is_trained` is that of the last score
@@ -401,7 +401,7 @@ class ShardFilterModel:
 
     # -- the verbs of `Served` ----------------------------------------------------------------------------------------
 
-    def answer(self, x: Any, /) -> Answer:
+    def answer(self, x: Any, /) -> LabelProbabilities:
         with self._total.lock:
             return self._served.answer(x)
 
@@ -412,7 +412,7 @@ class ShardFilterModel:
         with self._total.lock:
             self._served.learn(x, y, w)
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> LabelProbabilities:
         with self._total.lock:
             return self._served.predict_then_learn(x, y, w)
 
@@ -422,7 +422,7 @@ class ShardFilterModel:
         with self._total.lock:
             return self._served.process(xs, ys, ws)
 
-    def decide(self, answer: Answer, /) -> Any:
+    def decide(self, answer: LabelProbabilities, /) -> Any:
         return self._served.decide(answer)
 
     def content(self, x: Any) -> Payload:

@@ -7,8 +7,8 @@ from typing import Any
 
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
-from stream_bayes.mail.filter.filter import Message, SpamFilter
-from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
+from stream_bayes.mail.filter.filter import MessageOrBag, SpamFilter
+from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
 
 __all__ = ["ServedFilter"]
 
@@ -20,7 +20,7 @@ class JudgedAnswer(dict[Any, float]):
     are those of both labels; empty before anything was learned. The verdict is the decision by what was learned then.
     """
 
-    def __init__(self, probabilities: Answer, verdict: Any) -> None:
+    def __init__(self, probabilities: LabelProbabilities, verdict: Any) -> None:
         super().__init__(probabilities)
         self.verdict = verdict
 
@@ -52,7 +52,7 @@ class ServedFilter:
     def __init__(self, model: SpamFilter) -> None:
         self.model = model
 
-    def answer(self, x: Any, /) -> Answer:
+    def answer(self, x: Any, /) -> LabelProbabilities:
         answer = self.model.predict_proba_one(_message(x))
         return JudgedAnswer(answer, self.model.decide(answer))
 
@@ -60,7 +60,7 @@ class ServedFilter:
         _check_weight(w)
         self.model.learn_one(_message(x), y, id=self._id(x))
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> LabelProbabilities:
         _check_weight(w)
         message = _message(x)
         probabilities = self.model.predict_proba_one(message)
@@ -73,7 +73,7 @@ class ServedFilter:
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
         return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
-    def decide(self, answer: Answer, /) -> Any:
+    def decide(self, answer: LabelProbabilities, /) -> Any:
         return answer.verdict if isinstance(answer, JudgedAnswer) else self.model.decide(answer)
 
     def hold(self, x: Any) -> Any:
@@ -116,7 +116,7 @@ class ServedFilter:
         return given if isinstance(given, str) else self.model.id_of(_message(x))
 
 
-def _message(x: Any) -> Message:
+def _message(x: Any) -> MessageOrBag:
     """Return the message in the features of an event."""
     found = [name for name in FIELDS if x.get(name) is not None]
     if len(found) != 1:

@@ -72,11 +72,11 @@ def header_tokens(name: str, text: str, longest: int) -> list[str]:
     return [mark, *read(prefix, text, longest)]
 
 
-Reader = Callable[[str, str, int], list[str]]
+ReadHeader = Callable[[str, str, int], list[str]]
 
 
 @lru_cache(maxsize=1024)
-def _rule_of(name: str) -> tuple[str, str, Reader] | None:
+def _rule_of(name: str) -> tuple[str, str, ReadHeader] | None:
     """Return a header's own token, its name in lower case, and what reads its text; None for a verdict."""
     if _VERDICT.match(name) is not None:
         return None
@@ -84,7 +84,7 @@ def _rule_of(name: str) -> tuple[str, str, Reader] | None:
     return f"header:{name[:40]}", lower[:30], _reader_of(lower)
 
 
-def _reader_of(name: str) -> Reader:
+def _reader_of(name: str) -> ReadHeader:
     if name == "subject":
         return _subject
     if name in _PEOPLE:

@@ -35,7 +35,7 @@ from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
 from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
-from stream_bayes.mail.text.transfer_encodings import Decoder, Encoded, canonical_base64, canonical_quoted
+from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
@@ -70,7 +70,7 @@ def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
 def bag_of_message(
     raw: bytes,
     limits: Limits,
-    decode: Decoder,
+    decode: DecodeParts,
     *,
     pairs: bool,
     authserv_id: str | None = None,
@@ -139,7 +139,7 @@ class _Reader:
         self.add(tricks)
         return text
 
-    def read_parts(self, leaves: list[PartLeaf], decode: Decoder, depth: int) -> None:
+    def read_parts(self, leaves: list[PartLeaf], decode: DecodeParts, depth: int) -> None:
         """Count the words of every part that holds text, by the number of encoded messages around it."""
         readable: list[tuple[PartLeaf, str, bytes]] = []
         encoded: list[Encoded] = []
@@ -178,7 +178,7 @@ class _Reader:
             else:
                 self.read_attached(kind, body)
 
-    def read_message(self, raw: bytes, decode: Decoder, depth: int) -> None:
+    def read_message(self, raw: bytes, decode: DecodeParts, depth: int) -> None:
         """Count the words of a message that came encoded, as of one within the message."""
         if depth > MAX_INNER:
             self.add(["unread:message"])

@@ -34,7 +34,7 @@ except ImportError:  # the extra `mail` is not installed
 
 __all__ = [
     "PARSERS",
-    "Decoder",
+    "DecodeParts",
     "canonical_base64",
     "canonical_quoted",
     "decoder",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Encoded = tuple[str, bytes]  # "base64" or "quoted-printable", and a body in canonical form
-Decoder = Callable[[Sequence[Encoded]], list[bytes]]
+DecodeParts = Callable[[Sequence[Encoded]], list[bytes]]
 
 PARSERS = ("auto", "fast", "standard")
 
@@ -105,7 +105,7 @@ def fast_parser_is_installed() -> bool:
     return fast_mail_parser is not None
 
 
-def decoder(parser: str) -> Decoder:
+def decoder(parser: str) -> DecodeParts:
     """Return the decoder of a message's parts. `parser` is `"fast"`, `"standard"`, or `"auto"` for the fast one where
     it is installed.
     """

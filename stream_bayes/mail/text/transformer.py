@@ -13,9 +13,9 @@ from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import Bag, bag_of_message, bag_of_text
 from stream_bayes.mail.text.transfer_encodings import decoder
 
-__all__ = ["EmailTokens", "Mail"]
+__all__ = ["EmailTokens", "MailOrFields"]
 
-Mail = bytes | str | Mapping[str, Any]
+MailOrFields = bytes | str | Mapping[str, Any]
 
 
 class EmailTokens(base.Transformer):
@@ -80,7 +80,7 @@ class EmailTokens(base.Transformer):
     def _tags(self) -> set[str]:
         return {base.tags.TEXT_INPUT} if self.on is None else set()
 
-    def transform_one(self, x: Mail) -> Bag:  # type: ignore[override]  # River's are dicts; a message is one value
+    def transform_one(self, x: MailOrFields) -> Bag:  # type: ignore[override]  # River's are dicts; a message is one value
         """Return the tokens of a message and their counts.
 
         Parameters

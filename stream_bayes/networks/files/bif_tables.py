@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stream_bayes.core.networks.discrete_network import Table, first_bad_row
+from stream_bayes.core.networks.discrete_network import Floats, first_bad_row
 from stream_bayes.core.values.values import shown
 from stream_bayes.networks.files.bif_tokens import Scanner, Token
 
@@ -42,7 +42,7 @@ class Distribution:
 
 def table_of(
     block: Distribution, states: Mapping[str, Sequence[str]], scanner: Scanner, tolerance: float
-) -> Table:
+) -> Floats:
     """Return the probabilities of a block, with an axis for each parent in the order of the file and the child's last.
 
     Every row is a distribution.
@@ -73,7 +73,7 @@ def table_of(
 
 def _whole(
     block: Distribution, given: BifRow, rows: int, width: int, scanner: Scanner
-) -> tuple[Table, npt.NDArray[np.int64]]:
+) -> tuple[Floats, npt.NDArray[np.int64]]:
     if len(given.values) != rows * width:
         scanner.fail(
             f"the table of {shown(block.child.text)}: expected {rows * width} numbers, {width} for each of {rows} "
@@ -87,7 +87,7 @@ def _whole(
 
 def _by_row(
     block: Distribution, labels: list[Sequence[str]], rows: int, width: int, scanner: Scanner
-) -> tuple[Table, npt.NDArray[np.int64]]:
+) -> tuple[Floats, npt.NDArray[np.int64]]:
     child = block.child.text
     codes = [{label: code for code, label in enumerate(several)} for several in labels]
     given: dict[int, BifRow] = {}

@@ -14,7 +14,7 @@ from river import base
 from stream_bayes.checked_names import Imported, check_arguments, check_known, construction_errors
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DEFAULT_DETECTOR, DETECTORS
-from stream_bayes.drift.recent_events import Learner
+from stream_bayes.drift.recent_events import RenewedModel
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.factory import make_search
 
@@ -102,7 +102,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
 
 
 def make_adaptive(
-    learner: Learner,
+    learner: RenewedModel,
     detector: str = "adwin",
     of_detector: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,

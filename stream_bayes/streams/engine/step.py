@@ -57,7 +57,7 @@ from stream_bayes.streams.engine.dead_letters import (
 from stream_bayes.streams.engine.newest_answers import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
-from stream_bayes.streams.served_models.answers import Answer, AnswerDicts, BatchAnswers
+from stream_bayes.streams.served_models.answers import AnswerDicts, BatchAnswers, LabelProbabilities
 from stream_bayes.streams.served_models.events import EventAnswers, UnlabelledModel
 from stream_bayes.streams.served_models.protocol import Served, ServedInTime, ServedNumbers
 from stream_bayes.streams.served_models.served import digest
@@ -65,7 +65,9 @@ from stream_bayes.streams.served_models.unwrapping import answering_model, featu
 
 __all__ = ["Step"]
 
-Intervals = list[Mapping[Any, tuple[float, float]]]  # of each event: by label, the ends of its probability
+LabelIntervals = list[
+    Mapping[Any, tuple[float, float]]
+]  # of each event: by label, the ends of its probability
 Sets = list[dict[float, list[Any]]]  # of each event: by level, the labels
 
 
@@ -164,7 +166,7 @@ class Step:
         self._outputs: list[Any] = []
         # Outputs are made of these only on request.
         self._answered: list[
-            tuple[list[Event], BatchAnswers, ModelVersion, Intervals | None, Sets | None]
+            tuple[list[Event], BatchAnswers, ModelVersion, LabelIntervals | None, Sets | None]
         ] = []
         self._names = _LabelNames()
         self._timed = cast("ServedInTime", model) if model.is_timed else None
@@ -304,7 +306,7 @@ class Step:
                 stop += 1
             start = stop
 
-    def _intervals(self, event: Event) -> Intervals | None:
+    def _intervals(self, event: Event) -> LabelIntervals | None:
         """Return the interval of each label's probability, as an only item, if they are wanted."""
         if self.intervals is None:
             return None
@@ -325,7 +327,11 @@ class Step:
             return [{}]  # predicting refuses the event, too, and says why
 
     def _add_answer(
-        self, event: Event, answer: Answer, version: ModelVersion, intervals: Intervals | None
+        self,
+        event: Event,
+        answer: LabelProbabilities,
+        version: ModelVersion,
+        intervals: LabelIntervals | None,
     ) -> None:
         sets = None if self.sets is None else [self.sets.labels(answer)]
         self._add_answers([event], AnswerDicts([answer]), version, intervals, sets)
@@ -346,7 +352,7 @@ class Step:
         events: list[Event],
         answers: BatchAnswers,
         version: ModelVersion,
-        intervals: Intervals | None,
+        intervals: LabelIntervals | None,
         sets: Sets | None,
     ) -> None:
         self._answered.append((events, answers, version, intervals, sets))

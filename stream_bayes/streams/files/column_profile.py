@@ -16,7 +16,7 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.inputs import MOST_FRACTIONS
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.dates import Date
-from stream_bayes.data.declarations import Declared
+from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.kind_inference import InferredKind, inferred_kind, sure_mark, typed_kind
 from stream_bayes.data.schema import Schema
@@ -229,7 +229,9 @@ def profile_of(
         return profiled_columns(names, (event.x for event in first_rows(source, rows)), form)
 
 
-def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Declared]:
+def inferred_features(
+    names: Iterable[str], rows: Iterable[Mapping[str, str | None]]
+) -> dict[str, ColumnDeclaration]:
     """Infer the columns from the text of some rows: the kind to which at least 90 % of the values belong, else nominal.
 
     A column without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows

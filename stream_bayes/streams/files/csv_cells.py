@@ -11,7 +11,7 @@ from stream_bayes.core.events.event import Kind
 from stream_bayes.core.values.values import Value
 from stream_bayes.data.amounts import number
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.features import Vocabulary
+from stream_bayes.data.features import DeclaredValues
 from stream_bayes.data.schema import MISSING
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
 from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
@@ -104,7 +104,7 @@ class BlankCells(Cells):
 class DeclaredCells(Cells):
     """The converter of text to declared values that are not text, as `3` to 3 and `true` to True. Other text stays."""
 
-    def __init__(self, name: str, missing: frozenset[str], declared: Vocabulary) -> None:
+    def __init__(self, name: str, missing: frozenset[str], declared: DeclaredValues) -> None:
         super().__init__(name, missing)
         self._value_of = {text: value for value in declared for text in _written(value)}
         self._value_of |= {value: value for value in declared if isinstance(value, str)}

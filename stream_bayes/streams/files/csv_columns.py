@@ -11,7 +11,7 @@ from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, 
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import is_number
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.features import Numeric, Vocabulary
+from stream_bayes.data.features import DeclaredValues, Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.streams.files._csv_rows import rows_of_columns
@@ -257,7 +257,7 @@ def _feature_names(columns: Sequence[str], schema: Schema | None) -> list[str]:
     )
 
 
-def _nominal_cells(name: str, missing: frozenset[str], declared: Vocabulary | None) -> Cells:
+def _nominal_cells(name: str, missing: frozenset[str], declared: DeclaredValues | None) -> Cells:
     if declared is None or all(isinstance(value, str) for value in declared):
         return TextCells(name, missing)
     return DeclaredCells(name, missing, declared)

@@ -35,14 +35,14 @@ LABELS = "labels"  # name of the source, and beginning of its files' names
 CHUNK = 1 << 20  # bytes read at once
 APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
-Value = str | int | float | bool
+LabelValue = str | int | float | bool
 
 
 class GivenLabel(msgspec.Struct, frozen=True, omit_defaults=True):
     """A label for the sample with a key."""
 
-    key: Value
-    label: Value
+    key: LabelValue
+    label: LabelValue
     # "label" waits for a sample that has not come yet; "correction" is refused then
     kind: Literal["label", "correction"] = "correction"
     # the idempotency key of the request that gave it, by which a repeated request is recognised

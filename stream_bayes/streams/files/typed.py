@@ -18,7 +18,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount, number
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.dates import DATES_BY_TYPE
-from stream_bayes.data.declarations import Declared
+from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
@@ -34,7 +34,7 @@ __all__ = ["CLOCK", "DATE", "DURATION", "NUMBER", "TEXT", "TIME", "TypedFile"]
 # The kinds of fields that are features.
 NUMBER, TEXT, DATE, TIME, CLOCK, DURATION = "number", "text", "date", "time", "time of day", "duration"
 
-SPECS: dict[str, Declared] = {
+SPECS: dict[str, ColumnDeclaration] = {
     NUMBER: Numeric(),
     TEXT: Nominal(),
     DATE: DATES_BY_TYPE[date],
@@ -217,7 +217,7 @@ class TypedFile(ABC):
                     f"{self.path}: {role}: there is no {self.field_word} {name!r}{closest(name, kinds)} There are "
                     f"{shown([*kinds])}"
                 )
-        features: dict[str, Declared] = {}
+        features: dict[str, ColumnDeclaration] = {}
         for name, kind in kinds.items():
             if not self.fields.is_feature(name):
                 continue

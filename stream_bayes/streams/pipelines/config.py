@@ -42,7 +42,7 @@ from pydantic import (
 )
 
 from stream_bayes.core.events.time import MAX_SKEW
-from stream_bayes.data.declarations import Declared, kind_from_options
+from stream_bayes.data.declarations import ColumnDeclaration, kind_from_options
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
@@ -121,7 +121,7 @@ class FeatureConfig(ConfigTable):
     pivot: int | None = None
     words: list[str] | None = None
 
-    def declared(self) -> Declared:
+    def declared(self) -> ColumnDeclaration:
         if self.kind == "nominal":
             return Nominal(self.values, self.max_values, self.closed)
         if self.kind == "numeric":

@@ -13,10 +13,10 @@ from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.class_probabilities import most_probable
 
-__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "BatchAnswers", "process_one_by_one"]
+__all__ = ["AnswerColumns", "AnswerDicts", "BatchAnswers", "LabelProbabilities", "process_one_by_one"]
 
-Answer: TypeAlias = Mapping[Any, float]  # the probability of each label
-Decide: TypeAlias = Callable[[Answer], Any]
+LabelProbabilities: TypeAlias = Mapping[Any, float]  # the probability of each label
+Decide: TypeAlias = Callable[[LabelProbabilities], Any]
 
 
 class BatchAnswers(Protocol):
@@ -107,7 +107,7 @@ class AnswerColumns:
 class AnswerDicts:
     """Answers with a dict for each sample."""
 
-    def __init__(self, answers: Sequence[Answer]) -> None:
+    def __init__(self, answers: Sequence[LabelProbabilities]) -> None:
         self._answers = answers
 
     def __len__(self) -> int:
@@ -129,8 +129,8 @@ class AnswerDicts:
 
 
 def process_one_by_one(
-    answer: Callable[[Any], Answer],
-    predict_then_learn: Callable[[Any, Any, float], Answer],
+    answer: Callable[[Any], LabelProbabilities],
+    predict_then_learn: Callable[[Any, Any, float], LabelProbabilities],
     xs: Sequence[Any],
     ys: Sequence[Any],
     ws: Sequence[float],
@@ -142,7 +142,7 @@ def process_one_by_one(
 
     Those without a label are only predicted, unless the model learns from them.
     """
-    answers: list[Answer] = []
+    answers: list[LabelProbabilities] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):
             answers.append(answer(x) if y is None and not learns_unlabelled else predict_then_learn(x, y, w))

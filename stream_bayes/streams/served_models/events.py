@@ -41,7 +41,7 @@ from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.latent_class import LatentClass
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.saving.river.model_state import configuration_digest, model_content, restore_model
-from stream_bayes.streams.served_models.answers import Answer, Decide
+from stream_bayes.streams.served_models.answers import Decide, LabelProbabilities
 from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.regressor import LEVEL, mean_of
 
@@ -84,17 +84,17 @@ class EventAnswers:
         self.scores: list[float | None] = []
         self.surprises: list[float | None] = []
         self.novel: list[tuple[str, ...]] = []
-        self._shares: list[tuple[Answer, ...]] = []  # of each variable to predict
+        self._shares: list[tuple[LabelProbabilities, ...]] = []  # of each variable to predict
         self._truths: list[tuple[Any, ...]] = []
-        self._numbers: list[tuple[tuple[str, Answer, float], ...]] = []
+        self._numbers: list[tuple[tuple[str, LabelProbabilities, float], ...]] = []
 
     def add(
         self,
         score: float,
         novel: Iterable[Any],
-        shares: Iterable[Answer],
+        shares: Iterable[LabelProbabilities],
         truths: Iterable[Any],
-        numbers: Iterable[tuple[str, Answer, float]] = (),
+        numbers: Iterable[tuple[str, LabelProbabilities, float]] = (),
     ) -> None:
         """Add the answer to an event; a score of NaN could not be computed.
 
@@ -165,7 +165,7 @@ class UnlabelledModel(ABC):
     def learn(self, x: Any, y: Any, w: float, /) -> None:
         """Learn an event."""
 
-    def decide(self, answer: Answer, /) -> Any:
+    def decide(self, answer: LabelProbabilities, /) -> Any:
         return most_probable(answer)
 
     def check_label(self, y: Any) -> None:
@@ -182,10 +182,10 @@ class UnlabelledModel(ABC):
     def _has_no_label(self, so_that: str) -> NotSupported:
         return NotSupported(f"a {self.name} has no class, so that {so_that}")
 
-    def answer(self, x: Any, /) -> Answer:
+    def answer(self, x: Any, /) -> LabelProbabilities:
         raise self._has_no_label("it answers no single event by the label")
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> LabelProbabilities:
         raise self._has_no_label("no label can follow an event later")
 
     def hold(self, x: Any) -> Any:
@@ -343,7 +343,7 @@ class ServedEvents(UnlabelledModel):
             raise BadWeight(f"a {self.name} learns each event once, and this one has the weight {w!r}")
         self.answering.learn_one(x, *self._time(at))
 
-    def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> Answer:
+    def _predict(self, x: Any, wanted: Anticipated, at: float | None) -> LabelProbabilities:
         """Return the answer for a variable of an event that is not learned yet; empty if nothing is known."""
         model, variable = self.answering, wanted.variable
         if not self._has_come(wanted):
@@ -360,7 +360,7 @@ class ServedEvents(UnlabelledModel):
             self._warn(f"no prediction of {wanted.name}; its events are learned all the same: %s", error)
             return {}
 
-    def forecast(self, x: Any, wanted: Anticipated, at: float | None = None) -> Answer:
+    def forecast(self, x: Any, wanted: Anticipated, at: float | None = None) -> LabelProbabilities:
         """Return the answer for an event to come, or for the hidden state, once the event is learned."""
         answer = self.distribution(x, wanted, at)
         return self._number_of(answer) if isinstance(answer, StudentMixture) else answer
@@ -390,20 +390,20 @@ class ServedEvents(UnlabelledModel):
         )
         return False
 
-    def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> Answer | StudentMixture:
+    def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> LabelProbabilities | StudentMixture:
         model = self.answering
-        answer: Answer | StudentMixture = (
+        answer: LabelProbabilities | StudentMixture = (
             model.forecast_one(k, x, at)
             if isinstance(model, MarkovChain)
             else model.forecast_one(k, x, at, variable)
         )
         return answer
 
-    def _of_mixed(self, model: Any, x: Mapping[Any, Any], variable: Any) -> Answer:
+    def _of_mixed(self, model: Any, x: Mapping[Any, Any], variable: Any) -> LabelProbabilities:
         if variable not in model.kinds:
             return {}
         if model.kinds[variable] == "nominal":
-            shares: Answer = model.predict_proba_one(x, variable)
+            shares: LabelProbabilities = model.predict_proba_one(x, variable)
             return shares
         interval = model.predict_interval_one(x, variable, self.level)
         if interval is None:
@@ -430,7 +430,7 @@ class ServedEvents(UnlabelledModel):
         value: Any = x.get(wanted.variable) if not wanted.ahead and self._is_number(wanted) else None
         return None if is_missing(value) else float(value)
 
-    def decide(self, answer: Answer, /) -> Any:
+    def decide(self, answer: LabelProbabilities, /) -> Any:
         """Return the most probable value, or the mean of a number."""
         return mean_of(answer) if isinstance(answer, PredictedNumber) else most_probable(answer)
 

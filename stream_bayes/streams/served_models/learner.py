@@ -15,7 +15,12 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.base.state import saved_parameter
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.streams.served_models.answers import Answer, AnswerColumns, BatchAnswers, process_one_by_one
+from stream_bayes.streams.served_models.answers import (
+    AnswerColumns,
+    BatchAnswers,
+    LabelProbabilities,
+    process_one_by_one,
+)
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
@@ -41,23 +46,23 @@ class ServedLearner:
     def __init__(
         self,
         learner: BayesClassifier | BayesRegressor,
-        decide: Callable[[Answer], Any] | None = None,
+        decide: Callable[[LabelProbabilities], Any] | None = None,
         max_names: int | None = None,
         max_skew: float | None = None,
     ) -> None:
         self.name = type(learner).__name__
         self._max_names = max_names
         self._max_skew = max_skew
-        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
+        self.decide: Callable[[LabelProbabilities], Any] = most_probable if decide is None else decide
         self._settings = settings_of(learner)
         self._serve(learner)
 
     def _serve(self, learner: Any) -> None:
         self.model: Any = learner  # typed here, a subclass of numbers could not have its own
         # As attributes of their own: looking a method up through two objects costs a tenth of predicting.
-        self.answer: Callable[..., Answer] = learner.predict_proba_one
+        self.answer: Callable[..., LabelProbabilities] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
-        self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
+        self.predict_then_learn: Callable[..., LabelProbabilities] = learner.predict_learn_one
         self.is_timed = learner.store.tables.timed
         self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
         if self._limit is not None or (self.is_timed and self._max_skew is not None):
@@ -70,9 +75,9 @@ class ServedLearner:
 
     def _predict_then_learn_within_limit(
         self, x: Any, y: Any, w: float, at: float | None = None, /
-    ) -> Answer:
+    ) -> LabelProbabilities:
         self._check(x, at)
-        answer: Answer = self.model.predict_learn_one(x, y, w, at)
+        answer: LabelProbabilities = self.model.predict_learn_one(x, y, w, at)
         return answer
 
     def _check(self, x: Any, at: float | None) -> None:

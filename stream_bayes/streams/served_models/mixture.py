@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.streams.served_models.answers import Answer
+from stream_bayes.streams.served_models.answers import LabelProbabilities
 from stream_bayes.streams.served_models.name_limit import NameLimit
 from stream_bayes.streams.served_models.river import ServedRiver
 
@@ -28,7 +28,7 @@ class ServedMixture(ServedRiver):
     def __init__(
         self,
         model: AdaptiveBayes,
-        decide: Callable[[Answer], Any] | None = None,
+        decide: Callable[[LabelProbabilities], Any] | None = None,
         max_names: int | None = None,
     ) -> None:
         super().__init__(model, decide)
@@ -45,8 +45,8 @@ class ServedMixture(ServedRiver):
         clock: int = self.model.clock
         return clock
 
-    def answer(self, x: Any) -> Answer:
-        answer: Answer = self.model.predict_proba_one(x)
+    def answer(self, x: Any) -> LabelProbabilities:
+        answer: LabelProbabilities = self.model.predict_proba_one(x)
         return answer
 
     def hold(self, x: Any) -> Any:
@@ -55,10 +55,10 @@ class ServedMixture(ServedRiver):
     def learn(self, x: Any, y: Any, w: float) -> None:
         self.predict_then_learn(x, y, w)
 
-    def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> LabelProbabilities:
         if self._limit is not None:
             self._limit.check(self.model.features_of(x))
-        answer: Answer = self.model.predict_learn_one(x, y, w)
+        answer: LabelProbabilities = self.model.predict_learn_one(x, y, w)
         return answer
 
     def load(self, state: Mapping[str, Any]) -> None:

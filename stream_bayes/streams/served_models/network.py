@@ -18,7 +18,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.model_state import configuration_digest, model_content, restore_model
-from stream_bayes.streams.served_models.answers import Answer
+from stream_bayes.streams.served_models.answers import LabelProbabilities
 from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.events import (
     EventAnswers,
@@ -128,7 +128,7 @@ class ServedNetwork(UnlabelledModel):
                 )
             return math.nan, network.novel_values(x)
 
-    def _predict_one(self, network: BayesNet, x: Any, name: Any) -> Answer:
+    def _predict_one(self, network: BayesNet, x: Any, name: Any) -> LabelProbabilities:
         """Return the probabilities of a variable; empty if they cannot be computed, so that the event is learned."""
         try:
             return network.predict_proba_one(x, name, self._hidden)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.streams.served_models.answers import Answer, BatchAnswers
+from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities
 
 __all__ = ["Served", "ServedInTime", "ServedNumbers"]
 
@@ -42,7 +42,7 @@ class Served(Protocol):
     predicts_numbers: bool
     is_timed: bool
 
-    def answer(self, x: Any, /) -> Answer:
+    def answer(self, x: Any, /) -> LabelProbabilities:
         """Return the probability of each label; learn nothing."""
         ...
 
@@ -54,7 +54,7 @@ class Served(Protocol):
         """Learn a sample."""
         ...
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> LabelProbabilities:
         """Return the probability of each label, then learn the sample."""
         ...
 
@@ -69,7 +69,7 @@ class Served(Protocol):
         """
         ...
 
-    def decide(self, answer: Answer, /) -> Any:
+    def decide(self, answer: LabelProbabilities, /) -> Any:
         """Return the decision for these probabilities."""
         ...
 
@@ -166,7 +166,7 @@ class ServedInTime(Served, Protocol):
         """Learn a sample of a time."""
         ...
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         """Return the probability of each label, then learn the sample."""
         ...
 

@@ -15,7 +15,7 @@ from stream_bayes.errors import BadLabel, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
-from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
+from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
@@ -24,7 +24,7 @@ __all__ = ["LEVEL", "ServedRegressor", "mean_of"]
 LEVEL = 0.9  # of the intervals, by default
 
 
-def mean_of(answer: Answer) -> float | None:
+def mean_of(answer: LabelProbabilities) -> float | None:
     """Return the number that an answer predicts; None for an event that was not answered.
 
     Examples
@@ -91,7 +91,7 @@ class ServedRegressor(ServedLearner):
                 raise BadLabel(f"label: expected {error}, got {shown(y)}") from None
         return float(read_target(y))
 
-    def _answer(self, x: Any) -> Answer:
+    def _answer(self, x: Any) -> LabelProbabilities:
         learner = self.model
         if not learner.clock:
             return {}
@@ -104,7 +104,7 @@ class ServedRegressor(ServedLearner):
         else:
             self.model.learn_one(x, y, w)
 
-    def _predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> Answer:
+    def _predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         answer = self.answer(x)
         self._learn(x, y, w, at)
         return answer
@@ -120,11 +120,11 @@ class ServedRegressor(ServedLearner):
         """Predict and learn samples sequentially, up to one that is refused; only predict those without a label."""
         times = iter([None] * len(xs) if ats is None else ats)
 
-        def predict(x: Any) -> Answer:
+        def predict(x: Any) -> LabelProbabilities:
             next(times)
             return self.answer(x)
 
-        def predict_then_learn(x: Any, y: Any, w: float) -> Answer:
+        def predict_then_learn(x: Any, y: Any, w: float) -> LabelProbabilities:
             return self._predict_then_learn(x, y, w, next(times))
 
         return process_one_by_one(predict, predict_then_learn, xs, ys, ws)

@@ -27,7 +27,7 @@ from stream_bayes.saving.river.model_state import (
     model_content,
     restore_model,
 )
-from stream_bayes.streams.served_models.answers import Answer, BatchAnswers, process_one_by_one
+from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
 from stream_bayes.streams.served_models.background import Background
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
 
@@ -60,9 +60,11 @@ class ServedRiver:
     drifts: DriftLog | None = None
     drift_state: str | None = None
 
-    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+    def __init__(
+        self, model: base.Estimator, decide: Callable[[LabelProbabilities], Any] | None = None
+    ) -> None:
         self.name = type(model).__name__
-        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
+        self.decide: Callable[[LabelProbabilities], Any] = most_probable if decide is None else decide
         self.model: Any = model
         # A model that no snapshot can hold still runs; a pipeline with snapshots refuses it at the first one.
         with suppress(CannotSave):
@@ -89,7 +91,7 @@ class ServedRiver:
         last = self._last
         return last.clock if isinstance(last, BayesClassifier) else None
 
-    def answer(self, x: Any) -> Answer:
+    def answer(self, x: Any) -> LabelProbabilities:
         with refusals(self.name, x):
             return dict(self.model.predict_proba_one(x))
 
@@ -106,7 +108,7 @@ class ServedRiver:
             else:
                 self.model.learn_one(x, y, w=w)
 
-    def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> LabelProbabilities:
         answer = self.answer(x)
         if y is not None or answer:  # before the first class, an event without a label tells nothing
             self.learn(x, y, w)
@@ -168,7 +170,9 @@ class ServedAdaptive(ServedRiver):
     ({}, 0, [])
     """
 
-    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+    def __init__(
+        self, model: base.Estimator, decide: Callable[[LabelProbabilities], Any] | None = None
+    ) -> None:
         super().__init__(model, decide)
         self._search_in_background()
 
@@ -201,11 +205,11 @@ class ServedAdaptive(ServedRiver):
     def work(self) -> bool:
         return self.adaptive.work()
 
-    def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> LabelProbabilities:
         if self.model is not self.adaptive:
             return super().predict_then_learn(x, y, w)
         with refusals(self.name, x):
-            answer: Answer = self.adaptive.predict_learn_one(x, y, w)
+            answer: LabelProbabilities = self.adaptive.predict_learn_one(x, y, w)
         return answer
 
     def process(

@@ -61,7 +61,7 @@ __all__ = [
     "serving_collector",
 ]
 
-Labels: TypeAlias = dict[str, str]
+MetricLabels: TypeAlias = dict[str, str]
 
 SECONDS_BETWEEN_MEASURES = 1.0  # computing measures costs more than a commit
 REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
@@ -102,7 +102,7 @@ class Metrics:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._labels: Labels = {"pipeline": engine.step.name}
+        self._labels: MetricLabels = {"pipeline": engine.step.name}
         self._measured_at = float("-inf")
         self._measures: list[Metric] = []
         self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
@@ -364,7 +364,7 @@ MEASURES_OF_FORECASTS = MEASURES_OF_NUMBERS | {
 ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric needs a longer name
 
 
-def _measures(step: Step, own: Labels) -> list[Metric]:
+def _measures(step: Step, own: MetricLabels) -> list[Metric]:
     fading = step.losses.fading
     measures = [
         gauge(name, f"{text}, fading.", (own, getattr(fading, ATTRIBUTES.get(name, name))))
@@ -391,7 +391,7 @@ def _measures_of(step: Step) -> dict[str, str]:
     return MEASURES_OF_FORECASTS if step.model.predicts_numbers else MEASURES_OF_LABELS
 
 
-def _challengers(engine: Engine, own: Labels) -> list[Metric]:
+def _challengers(engine: Engine, own: MetricLabels) -> list[Metric]:
     """Return the losses of each challenger, fading as those of the pipeline's model do."""
     running = {name: each.step for name, each in engine.challengers.by_name.items() if each.failure is None}
     where = {name: own | {"challenger": name} for name in running}
@@ -409,7 +409,7 @@ def _challengers(engine: Engine, own: Labels) -> list[Metric]:
     ]
 
 
-def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
+def _snapshots(store: SnapshotStore | None, own: MetricLabels) -> list[Metric]:
     newest = None if store is None else store.newest_written()
     if newest is None:
         return []
@@ -420,7 +420,7 @@ def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
     ]
 
 
-def _labels(pending: Pending, own: Labels) -> list[Metric]:
+def _labels(pending: Pending, own: MetricLabels) -> list[Metric]:
     return [
         gauge("waiting", "Samples without a label.", (own, pending.waiting)),
         counter(
@@ -431,7 +431,7 @@ def _labels(pending: Pending, own: Labels) -> list[Metric]:
     ]
 
 
-def _positions(engine: Engine, own: Labels) -> list[Metric]:
+def _positions(engine: Engine, own: MetricLabels) -> list[Metric]:
     """Return positions and lag as they are now: during a replay or an outage there is no commit."""
     positions, lag = dict(engine.positions), engine.lag
     where = {
@@ -470,7 +470,7 @@ def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric
     return [lags, longest]
 
 
-def _lag_seconds(engine: Engine, own: Labels) -> list[Metric]:
+def _lag_seconds(engine: Engine, own: MetricLabels) -> list[Metric]:
     seconds = seconds_behind(engine)
     text = "Age of the last record that was processed; 0 at the end of the source."
     return [] if seconds is None else [gauge("lag_seconds", text, (own, seconds))]
@@ -486,7 +486,7 @@ def seconds_behind(engine: Engine) -> float | None:
     return 0.0 if caught_up else max(0.0, time.time() - engine.reached)
 
 
-def _drift(step: Step, own: Labels) -> list[Metric]:
+def _drift(step: Step, own: MetricLabels) -> list[Metric]:
     model = step.model
     if model.drifts is None or model.drift_state is None:
         return []
@@ -507,7 +507,7 @@ def _drift(step: Step, own: Labels) -> list[Metric]:
     ]
 
 
-def counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+def counter(name: str, text: str, *values: tuple[MetricLabels, float]) -> Metric:
     """Return a counter of this package."""
     metric = Metric(f"stream_bayes_{name}", text, "counter")
     for labels, value in values:
@@ -515,20 +515,20 @@ def counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
     return metric
 
 
-def incident_counters(incidents: Mapping[str, int], own: Labels) -> Iterator[Metric]:
+def incident_counters(incidents: Mapping[str, int], own: MetricLabels) -> Iterator[Metric]:
     """Yield a counter for each kind of incident, with 0 for those that have not happened."""
     for name, text in sorted(INCIDENT_HELP.items()):
         yield counter(name, text, (own, incidents.get(name, 0)))
 
 
-def dead_letter_counter(counts: Mapping[str, int], own: Labels) -> Metric:
+def dead_letter_counter(counts: Mapping[str, int], own: MetricLabels) -> Metric:
     """Return the counter of dead letters, with 0 for reasons that have none."""
     reasons = sorted({*REASONS, *counts})
     values = ((own | {"reason": reason}, counts.get(reason, 0)) for reason in reasons)
     return counter("dead_letters", "Records that could not be used.", *values)
 
 
-def gauge(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+def gauge(name: str, text: str, *values: tuple[MetricLabels, float]) -> Metric:
     """Return a gauge of this package."""
     metric = Metric(f"stream_bayes_{name}", text, "gauge")
     for labels, value in values:
