@@ -353,7 +353,7 @@ class DataFile:
     def warnings(self) -> list[str]:
         """Return the problems of the target, one per line."""
         found: list[str] = leak_warnings(self.leaks, self.target or "")
-        profile = self.profiles.get(self.target or "")
+        profile = None if self.target is None else self.profiles.get(self.target)
         if profile is None or not profile.values:
             return found
         if profile.is_numeric and profile.distinct > MANY_LABELS:

@@ -119,7 +119,8 @@ def typed_kind(texts: Counter[str], numbers: Mapping[str, float], likely: str | 
         return kind
     if not numbers and all(map(str.isdecimal, texts)):
         reason = "whole numbers that are texts by their type"
-        return _special(InferredKind("category", Nominal(), reason, {}), texts)
+        doubt = "numbers?" if len(texts) >= LEAST_DIFFERENT_NUMBERS and not _has_codes(texts) else ""
+        return _special(InferredKind("category", Nominal(), reason, {}, doubt=doubt), texts)
     return replace(kind, column=Amount())  # reads numbers, and the texts that are some
 
 

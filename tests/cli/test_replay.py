@@ -244,6 +244,26 @@ def test_a_column_without_a_name_is_left_out_with_a_line(tmp_path: Path) -> None
         assert quiet.exit_code == 0 and "left out" not in quiet.stderr
 
 
+def test_a_first_column_without_a_name_that_holds_the_labels_is_learned_and_predicted(tmp_path: Path) -> None:
+    path, model, fresh = tmp_path / "digits.csv", tmp_path / "digits.model", tmp_path / "fresh.csv"
+    path.write_text(",x,y\n" + "".join(f"Digit {n % 3},{n % 3 + n / 100},{n % 7}\n" for n in range(60)))
+    inspected = run("inspect", path)
+    assert "left out" not in inspected.output and "--target None" not in inspected.output
+    trained = run("train", path, "--target", "c1", "--out", model)
+    assert trained.exit_code == 0, trained.stderr
+    assert "no index of rows, for its values recur; it was called 'c1'" in trained.stderr
+    fresh.write_text(",x,y\nDigit 2,2.1,1\nDigit 0,0.1,2\n")  # here the labels are all different
+    predicted = run("predict", model, fresh)
+    assert predicted.exit_code == 0 and "Digit 2" in predicted.stdout, predicted.output
+    assert [line.split(",")[1] for line in predicted.stdout.splitlines()[1:]] == ["Digit 2", "Digit 0"]
+
+
+def test_names_of_many_rows_without_a_target_are_not_called_labels(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(",x\n" + "".join(f"row {n},{n / 7:.3f}\n" for n in range(90)))
+    assert "labels in the first" not in run("inspect", path).output
+
+
 def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest(pipeline: Path) -> None:
     pipeline.write_text(pipeline.read_text().replace("batch = 50", "bacht = 50").replace("target", "tagret"))
     result = run("run", pipeline)

@@ -99,7 +99,7 @@ def test_months_and_quarters_are_dates_and_seasons_and_days_of_months_are_names(
     sixties = inferred_kind(Counter(["Sep-63", "Oct-70", "Jan-99"])).column
     assert isinstance(sixties, Date)
     assert sixties.read("Sep-63")[0] == date(1963, 9, 1).toordinal() - date(1970, 1, 1).toordinal()
-    quarters = inferred_kind(Counter(["1963-Q1", "Q4 1964", "1999Q2"])).column
+    quarters = inferred_kind(Counter(["1963-Q1", "Q4 1964", "1999Q2", "1975:Q1"])).column
     assert isinstance(quarters, Date) and quarters.read("Q4 1964") == (-1918.0, "Oct")
     assert inferred_kind(Counter(["Sep-12", "Oct-13"])).warnings[0].startswith("no number is above 31")
     for names in (["2011/12", "2012/13"], ["9-Sep", "10-Oct"], ["1/2", "3/4"], ["M10", "Q4"]):

@@ -129,6 +129,9 @@ def test_texts_of_typed_files_are_read_as_cells_and_whole_numbers_that_are_texts
     assert typed_kind(Counter(["0", "45,571,090", "-566,000"]), {"0": 0.0}).column == Amount()
     assert typed_kind(Counter(["1.5", "20", "3e-05"]), {}).column == Amount()
     assert typed_kind(Counter(["80331", "10115"]), {}).column == Nominal()
+    distances = typed_kind(Counter(str(n * 37 % 1009) for n in range(1, 90)), {})
+    assert (distances.column, distances.doubt) == (Nominal(), "numbers?")
+    assert typed_kind(Counter(f"0{n}" for n in range(1000, 1090)), {}).doubt == ""
     assert typed_kind(Counter(["2021-03-04", "2021-04-05"]), {}).column == Date(
         parts=["date", "month", "day", "weekday"]
     )

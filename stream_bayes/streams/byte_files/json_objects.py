@@ -24,7 +24,8 @@ TABLE_BEGINS = re.compile(rb'\{\s*"(?:(?:[^"\\]|\\.){0,1000}"\s*:\s*\{|(?:column
 
 
 def is_one_table(file: ByteFile) -> bool:
-    """Return True if a file is one JSON object that holds a table: its columns, or its rows by index.
+    """Return True if a file is one JSON object that holds a table (its columns, or its rows by index), or one that is
+    written over many lines, so that no line of it is a record.
 
     Most files are known by their first line. A value takes thirty times its bytes once it is decoded, so an object that
     is too long for a record anyway is a table if it begins as one.
@@ -41,7 +42,7 @@ def is_one_table(file: ByteFile) -> bool:
     while len(data) < MOST_BYTES and (more := file.read(len(data))):
         data += more  # one that is written over many lines
     if len(data) < MOST_BYTES:
-        return _holds_table(_object(data))
+        return _object(data) is not None
     return TABLE_BEGINS.match(data) is not None and b"\n{" not in data and (bool(end) or _is_last_line(file))
 
 
@@ -66,6 +67,8 @@ def _holds_table(content: dict[str, Any] | None) -> bool:
     if content.keys() in TABLES:
         return isinstance(content["data"], list)
     parts = [*content.values()]
+    if parts and all(isinstance(part, list) and len(part) > 1 for part in parts):
+        return len({*map(len, parts)}) == 1
     if not parts or not all(isinstance(part, dict) and part for part in parts):
         return False
     return all(part.keys() == parts[0].keys() for part in parts)

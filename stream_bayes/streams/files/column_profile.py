@@ -50,6 +50,7 @@ FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
 LEAST_WORDS = 10  # of a text, where a table has many
+YEARS = range(1500, 2101)  # consecutive numbers that are no identifiers
 MOST_COLUMNS = 1 << 15  # a profile takes some 16 KB
 
 
@@ -144,8 +145,10 @@ class ColumnProfile:
             return self.distinct > MAX_DISTINCT or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)
         if not self.is_whole or self.distinct < min(self.values, MAX_DISTINCT) or self.kind.misfits[0]:
             return False
-        consecutive = self.highest - self.lowest < self.values
-        return consecutive or ID_NAME.fullmatch(self.name.strip()) is not None
+        if ID_NAME.fullmatch(self.name.strip()):
+            return True
+        are_years = YEARS[0] <= self.lowest and self.highest <= YEARS[-1]
+        return self.highest - self.lowest < self.values and not are_years
 
     @property
     def may_be_codes(self) -> bool:

@@ -20,7 +20,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.byte_files.byte_file import ByteFile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
-from stream_bayes.streams.files.csv_header import column_names
+from stream_bayes.streams.files.csv_header import column_names, joined_names
 from stream_bayes.streams.files.csv_layout import guessed_layout
 from stream_bayes.streams.files.csv_marks import (
     CSVLine,
@@ -63,7 +63,11 @@ class CSVFormat:
     # True if the names of the columns are in the file; otherwise they are called c1, c2, ...
     header: bool = True
     is_commented: bool = False  # True if these names are in a comment line
+    levels: int = 1  # rows of names: in two of them, the second has those below a name of several columns
     units: int = 0  # rows to pass over between the header and the data
+    is_indexed: bool = (
+        True  # True if a first column without a name is an index of the rows; otherwise it is c1
+    )
     lacking: str = ""  # "first" or "last" if the header has no name for that column
     # "\n", also for lines that end with a return and a newline; "\r" if a return alone ends them
     line_end: str = "\n"
@@ -110,14 +114,26 @@ class CSVFormat:
         """Return the `csv` module's reader of lines in this format."""
         return row_reader(lines, self.delimiter, self.quote, self.tidy, strict)
 
-    def names_of(self, cells: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of the columns by the first row, and sentences about those that are not as written."""
+    @property
+    def lines_of_heading(self) -> int:
+        """The number of lines before the data, but for comment lines."""
+        return self.skip + (self.levels + self.units if self.header else 0)
+
+    def names_of(
+        self, cells: Sequence[str], below: Sequence[str] = ()
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the columns by the first row, and by the one below it if names stand in two rows, and
+        sentences about those that are not as written.
+        """
         if not self.header:
             return tuple(f"c{number}" for number in range(1, len(cells) + 1)), ()
         if not self.tidy:
             return tuple(cells), ()
         mark = self.comment if self.is_commented else ""
-        return column_names(CSVLine(0, [*cells], mark).names, self.lacking)
+        names = CSVLine(0, [*cells], mark).names
+        if self.levels > 1:
+            names = joined_names(names, below)
+        return column_names(names, self.lacking, self.is_indexed)
 
     def to_json(self) -> dict[str, Any]:
         """Return the format as JSON, without the sentences; `CSVFormat(**it)` reads it."""
@@ -235,13 +251,18 @@ def guessed_format(
         skip=layout.skip,
         header=layout.header,
         is_commented=layout.is_commented,
+        levels=layout.levels,
         units=layout.units,
+        is_indexed=layout.is_indexed,
         lacking=layout.lacking,
         guesses=(*said, *layout.guesses),
     )
     if decimal is None and thousands is None:
-        begin = layout.skip + layout.header + layout.units
-        rows = [row.cells for row in rows_in(lines[begin:], delimiter, quote, comment) if not row.comment]
+        rows = [
+            row.cells
+            for row in rows_in(lines[form.lines_of_heading :], delimiter, quote, comment)
+            if not row.comment
+        ]
         decimal, thousands = _guessed_marks(rows, form.missing)
         form = replace(form, decimal=decimal, thousands=thousands)
     return form

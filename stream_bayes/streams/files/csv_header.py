@@ -1,4 +1,5 @@
-"""The header of a CSV file: whether the first line is one, whether rows of units follow it, the names of the columns.
+"""The header of a CSV file: whether the first line is one, whether a second row of names or rows of units follow it,
+the names of the columns.
 
 A line is contrasted with those after it. A header is text above numbers, or holds a value that its column does not
 repeat; a row of data is like the others. The evidence of the columns is summed as log-odds.
@@ -14,7 +15,18 @@ from itertools import pairwise
 
 from stream_bayes.streams.files.csv_marks import is_number_text
 
-__all__ = ["column_names", "counted", "first_texts", "odds_of_header", "units_in", "was"]
+__all__ = [
+    *(
+        "column_names",
+        "counted",
+        "first_texts",
+        "is_second_level",
+        "joined_names",
+        "odds_of_header",
+        "units_in",
+    ),
+    "was",
+]
 
 NUMERIC_SHARE = 0.9  # of the cells with a value in a column of numbers
 MOST_UNITS = 2  # rows
@@ -33,13 +45,18 @@ KINDS_OF_NAMES = {"number": 0.01, "year": 0.02, "missing": 0.02, "date": 0.004, 
 REPEATED_NAME = 0.003  # a name is a value of its own column too
 REPEATED_IN_HEADER = 0.1  # two columns have one name
 MOST_OF_ONE_COLUMN = 4.0  # log-odds, as the columns are not independent
+LEAST_FILLED = 0.75  # of the columns that the first row leaves without a name get one by the second
+ODDS_OF_LEVEL = 6.0  # log-odds, before a second row holds names
+ODDS_OF_OPTION = 2.0  # of a name that is the only value of its column, as exports of surveys have it
 
 
-def column_names(cells: Sequence[str], lacking: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
+def column_names(
+    cells: Sequence[str], lacking: str = "", is_indexed: bool = True
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the columns by the cells of a header, and sentences about those that were changed.
 
-    A repeated name gets a number as in pandas, a missing one the column's position. The first column may have none, as
-    in an index that pandas or R wrote.
+    A repeated name gets a number as in pandas, a missing one the column's position. The first column may have none if
+    it is an index of the rows, as pandas and R write it.
 
     Examples
     --------
@@ -56,11 +73,11 @@ def column_names(cells: Sequence[str], lacking: str = "") -> tuple[tuple[str, ..
     names: list[str] = []
     unnamed, repeated = [], []
     for position, name in enumerate(stripped, 1):
-        if not name and position > 1:
+        if not name and (position > 1 or not is_indexed):
             name = f"c{position}"
             while name in taken:
                 name += "_"
-            unnamed.append(name)
+            unnamed += [name] * (position > 1)  # the layout says it of the first
             taken.add(name)
         elif counts[name]:
             base = name
@@ -85,11 +102,51 @@ def column_names(cells: Sequence[str], lacking: str = "") -> tuple[tuple[str, ..
     return tuple(names), tuple(said)
 
 
+def joined_names(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return the names of columns by two rows. A name in the first that stands above several columns is put before
+    those of the second.
+
+    Examples
+    --------
+    >>> joined_names(["id", "Age", "", "Town"], ["", "18-29", "30-44", "Response"])
+    ['id', 'Age: 18-29', 'Age: 30-44', 'Town']
+    """
+    names, group = [], ""
+    for position, (name, below) in enumerate(zip(first, second, strict=True)):
+        group = name or group
+        is_alone = bool(name) and all(first[position + 1 : position + 2])
+        if not below or is_alone:
+            names.append(name)
+        else:
+            names.append(f"{group}: {below}" if group else below)
+    return names
+
+
+def is_second_level(first: Sequence[str], rows: Sequence[Sequence[str]], absent: frozenset[str]) -> bool:
+    """Return True if the row after the first holds the names of columns that the first leaves without one."""
+    names = [cell for cell in first if cell]
+    unnamed = [position for position, cell in enumerate(first) if position and not cell]
+    if len(rows) < 3 or not unnamed or not names or any(map(is_number_text, names)):
+        return False
+    second, rest = rows[0], rows[1:]
+    if sum(bool(second[position]) for position in unnamed) < LEAST_FILLED * len(unnamed):
+        return False
+    odds = 0.0
+    for cell, column in zip(second, zip(*rest, strict=True), strict=True):
+        if cell in absent:
+            continue
+        if set(column) - absent == {cell}:
+            odds += ODDS_OF_OPTION
+        else:
+            odds += max(-MOST_OF_ONE_COLUMN, min(MOST_OF_ONE_COLUMN, _odds_of_cell(cell, column, absent)))
+    return odds >= ODDS_OF_LEVEL
+
+
 def units_in(names: Sequence[str], rows: Sequence[Sequence[str]], absent: frozenset[str]) -> int:
     """Return the number of first rows that hold no number in any column of numbers, and nothing that comes again; or 1
     where the first row is a second heading, as pivot tables have it.
     """
-    if len(rows) > 3 and _is_second_heading(names, rows[0], rows[1:]):
+    if len(rows) > 3 and (_is_second_heading(names, rows[0], rows[1:]) or _is_one_text(rows[0], rows[1:])):
         return 1
     count = 0
     while count < MOST_UNITS and len(rows) - count > 3 and _is_units(rows[count], rows[count + 1 :], absent):
@@ -112,6 +169,17 @@ def _is_second_heading(names: Sequence[str], row: Sequence[str], rest: Sequence[
     columns = zip(*rest, strict=True)
     return repeated > 1 and not any(
         cell and cell in column for cell, column in zip(row, columns, strict=True)
+    )
+
+
+def _is_one_text(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return True if a row holds one text above many columns, such as `Response`, that no later row holds."""
+    texts = [cell for cell in row if cell]
+    return (
+        len(texts) > 2
+        and len({*texts}) == 1
+        and HAS_WORD.search(texts[0]) is not None
+        and not any(texts[0] in cells for cells in rest)
     )
 
 

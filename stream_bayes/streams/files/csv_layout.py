@@ -1,15 +1,22 @@
-"""The layout of a CSV file by its first lines: lines before the table, a header or none, rows of units after it."""
+"""The layout of a CSV file by its first lines: lines before the table, a header of no, one or two rows, rows of units
+after it, and whether a first column without a name is an index.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 from stream_bayes.streams.files.csv_header import (
     MOST_UNITS,
     counted,
     first_texts,
+    is_second_level,
+    joined_names,
     odds_of_header,
     units_in,
     was,
@@ -39,7 +46,10 @@ class TableLayout:
     skip: int = 0  # lines before the header, or before the data if there is none
     header: bool = True  # True if the names of the columns are in the file
     is_commented: bool = False  # True if they are in a comment line
+    levels: int = 1  # rows of names
     units: int = 0  # rows between the header and the data
+    # True if a first column without a name is an index of the rows, as pandas and R write it
+    is_indexed: bool = True
     lacking: str = ""  # "first" or "last" if the header has no name for that column; otherwise empty
     guesses: tuple[str, ...] = ()  # sentences about what differs from a plain table
 
@@ -76,6 +86,7 @@ def guessed_layout(
     width, count = usual_width([row.cells for row in table[1:]] or [table[0].cells])
     is_regular = width > 1 and count >= USUAL_SHARE * len(table)
     begin, said = table[0], []
+    named = {*named}
     wanted = frozenset(filter(None, named))
     if wanted and (naming := [row for row in rows[:MOST_TITLES] if wanted <= {*row.names}]):
         begin, header = naming[0], header is not False
@@ -94,6 +105,14 @@ def guessed_layout(
     body = [row.cells for row in table if row.line > begin.line]
     wide = [cells for cells in body if len(cells) == len(begin.cells)]
     absent = frozenset(missing) | {""}
+    levels, names = 1, begin.names
+    if header is not False and units is None and body[:1] == wide[:1]:
+        levels += not begin.comment and is_second_level(begin.cells, wide, absent)
+    if levels > 1:
+        header, names = True, joined_names(begin.cells, wide[0])
+        joined = [name for name, cell in zip(names, begin.cells, strict=True) if name != cell]
+        said.append(f"the names of the columns stand in two rows: {first_texts(joined)}")
+        body, wide = body[1:], wide[1:]
     if header is None:
         odds = HEADER_OF_DATA if is_usually_headless else HEADER_USUAL
         odds += odds_of_header(begin.cells, wide, absent)
@@ -115,20 +134,40 @@ def guessed_layout(
         lacking = "first" if any(cells[-1] for cells in wide) else "last"
         said.append(f"the header has no name for the {lacking} column")
     if units is None:
-        units = units_in(begin.cells, wide, absent) if body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
+        units = units_in(names, wide, absent) if levels == 1 and body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
         if units:
             texts = first_texts([cell for cell in wide[0] if cell])
             said.append(
                 f"{counted(units, 'row')} after the header {was(wide[:units])} skipped, as of units: {texts}"
             )
+    reason = ""
+    if (lacking == "first" or not names[0]) and wide and "" not in named:
+        reason = _not_an_index([cells[0] for cells in wide[units:] if cells[0] not in absent])
+    if reason:
+        said.append(f"the first column has no name and is no index of rows, for {reason}; it was called 'c1'")
     return TableLayout(
         skip=begin.line if titles or begin.comment else skip or 0,
         header=True,
         is_commented=bool(begin.comment),
+        levels=levels,
         units=units,
+        is_indexed=not reason and "c1" not in named,
         lacking=lacking,
         guesses=tuple(said),
     )
+
+
+def _not_an_index(cells: Sequence[str]) -> str:
+    """Return why the cells of a column are no index of the rows; empty if they are one. An index may come again where
+    files were put together: then most of its numbers count on.
+    """
+    if len({*cells}) < len(cells):
+        numbers = [int(cell) for cell in cells if cell.isdecimal()]
+        steps = sum(after - before == 1 for before, after in pairwise(numbers))
+        is_counted = len(numbers) == len(cells) and steps * 2 >= len(cells)
+        return "" if is_counted else "its values recur"
+    is_dated = inferred_kind(Counter(cells)).word in ("date", "time")
+    return "it holds dates" if is_dated else ""
 
 
 def _is_count(table: Sequence[CSVLine], width: int) -> bool:

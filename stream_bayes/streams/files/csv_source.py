@@ -109,7 +109,7 @@ class CSVSource(FileSource):
         self.notes: tuple[str, ...] = ()
         self._named = None if columns is None else tuple(columns)
         self._has_header = columns is None and self.format.header
-        self._lines_of_heading = self.format.skip + self._has_header + self.format.units
+        self._lines_of_heading = self.format.lines_of_heading if columns is None else self.format.skip
         super().__init__(path, name, follow, max_record_bytes, block_bytes, sleep, self.format.encoding)
 
     @property
@@ -129,7 +129,7 @@ class CSVSource(FileSource):
         rest = lines._replace(data=lines.data[skipped or 0 :], start=lines.start + (skipped or 0))
         form = replace(self.format, comment="") if self.format.is_commented else self.format
         rows = [] if skipped is None else rows_of(rest, form, self.max_record_bytes)[0]
-        wanted = 1 + (self.format.units if self._has_header else 0)
+        wanted = self.format.levels + self.format.units if self._has_header else 1
         if len(rows) < wanted and not lines.last:
             return None
         if not rows:
@@ -139,11 +139,18 @@ class CSVSource(FileSource):
                 else f"{self.path}: expected lines after the first {self.format.skip}, and there are none"
             )
         assert skipped is not None
-        cells = rows[0].cells
-        if isinstance(cells, Undecodable):
-            raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {cells}")
+        heading: list[list[str]] = []
+        for row in rows[: self.format.levels]:
+            if isinstance(row.cells, Undecodable):
+                raise SourceError(
+                    f"{self.path}: the line with the columns' names cannot be read: {row.cells}"
+                )
+            heading.append(row.cells)
+        cells, *below = heading
         try:
-            names, self.notes = (self._named, ()) if self._named is not None else self.format.names_of(cells)
+            names, self.notes = (
+                (self._named, ()) if self._named is not None else self.format.names_of(cells, *below)
+            )
             self._name_columns(names, cells if self._has_header else ())
         except SchemaError as error:
             hint = (

@@ -74,8 +74,8 @@ class JSONLinesSource(FileSource):
             file.seek(0)
             if not (self.decoder.fields.flatten or holds_array) and is_one_table(file):
                 raise SourceError(
-                    f"{self.path}: expected a JSON object a line, or an array of them, got one object that holds a "
-                    'whole table; write it with pandas\' to_json(..., orient="records", lines=True)'
+                    f"{self.path}: expected a JSON object a line, or an array of them, got one object that is the "
+                    'whole file; write its rows as pandas\' to_json(..., orient="records", lines=True) does'
                 )
             file.seek(0)
         except BaseException:

@@ -206,6 +206,8 @@ def test_a_profile_finds_ids_dates_and_codes(tmp_path: Path) -> None:
     found = profile_of(path)
     assert [name for name, each in found.items() if each.is_id] == ["row", "user", "customer_id"]
     assert [name for name, each in found.items() if each.kind.word == "date"] == ["day"]
+    path.write_text("year,year_id,row\n" + "".join(f"{1950 + n},{1950 + n},{n}\n" for n in range(60)))
+    assert [name for name, each in profile_of(path).items() if each.is_id] == ["year_id", "row"]
     assert [name for name, each in found.items() if each.may_be_codes] == ["class", "visit_id"]
     assert (found["size"].lowest, found["size"].highest, found["size"].distinct) == (0.0, 221.63, 600)
 

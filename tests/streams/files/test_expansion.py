@@ -122,7 +122,7 @@ def test_one_object_of_any_size_is_judged_by_its_beginning(tmp_path: Path) -> No
         path.write_bytes(content)
         tracemalloc.start()
         if is_table:
-            with pytest.raises(SourceError, match="one object that holds a whole table"):
+            with pytest.raises(SourceError, match="one object that is the whole file"):
                 streams.from_file(path).poll(10)
         else:
             source = streams.from_file(path)

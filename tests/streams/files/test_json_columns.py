@@ -105,6 +105,23 @@ def test_a_table_that_is_one_object_is_refused_with_what_to_write(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"year": [1700, 1701], "trade": [2.5, 3]}',
+        '{\n "year": [1700, 1701],\n "trade": [2.5, 3]\n}',
+        '{\n "nodes": [{"id": 1}],\n "links": []\n}',
+        '{\n "sky": "grey"\n}',
+    ],
+)
+def test_one_object_with_its_columns_as_lists_or_over_many_lines_is_refused_too(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(SourceError, match="got one object that is the whole file"):
+        JSONLinesSource(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize(
     "text", ['{"sky": "grey"}', '{"at": {"city": "Ulm"}}\n{"at": {"city": "Bonn"}}', '{"a": \n', "", "{}"]
 )
 def test_records_are_no_table(tmp_path: Path, text: str) -> None:

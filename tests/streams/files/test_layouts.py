@@ -72,6 +72,21 @@ LAYOUTS: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("", *NAMES),
         "the header has no name for the first column",
     ),
+    "names in two rows": (
+        "colour,measured,,label\n,size,count,\n" + BODY,
+        ("colour", "measured: size", "measured: count", "label"),
+        "the names of the columns stand in two rows: 'measured: size', 'measured: count'",
+    ),
+    "names of answers below a question": (
+        "colour,size,count,label\n,Response,Response,Response\n" + BODY,
+        NAMES,
+        "1 row after the header was skipped, as of units: 'Response', 'Response', 'Response'",
+    ),
+    "a first column without a name that is no index": (
+        ",size,count,label\n" + BODY,
+        ("c1", *NAMES[1:]),
+        "the first column has no name and is no index of rows, for its values recur; it was called 'c1'",
+    ),
     "a comma at the end": (HEADER + BODY.replace("\n", ",\n"), (*NAMES, "c5"), "no name for the last column"),
     "returns alone": ((HEADER + BODY).replace("\n", "\r"), NAMES, ""),
     "blanks and tabs": ("".join(f" {a}  {b:>8}\t{c} {d}\n" for a, b, c, d in CELLS), NUMBERED, HEADLESS),
@@ -93,6 +108,22 @@ def test_a_table_is_read_whatever_surrounds_it_and_from_any_record(tmp_path: Pat
     assert [[*event.x.values()][:4] for event in events[-60:]] == [[*row] for row in ROWS]
     source.close()
     assert continued(lambda: streams.from_csv(path), records[31]) == records[31:]
+
+
+def test_a_first_column_of_days_without_a_name_is_no_index_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    days = [f"2024-{1 + n // 28:02}-{1 + n % 28:02}" for n in range(len(CELLS))]
+    path.write_text(
+        "," + HEADER + "".join(f"{d},{','.join(row)}\n" for d, row in zip(days, CELLS, strict=True))
+    )
+    source = streams.from_csv(path)
+    event = source.poll(1)[0]
+    source.close()
+    assert source.columns == ("c1", *NAMES) and isinstance(event, Event) and event.x["c1 month"] == "Jan"
+    assert "it holds dates; it was called 'c1'" in "".join(source.format.guesses)
+    # A pipeline that leaves the column out by its empty name finds it; one that uses its new name does, too.
+    assert guessed_format(path, named=["", *NAMES]).is_indexed
+    assert not guessed_format(path, named=["c1"]).is_indexed
 
 
 def test_what_cannot_be_known_of_a_column_is_logged_where_no_command_says_it(
