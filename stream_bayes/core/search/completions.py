@@ -44,7 +44,6 @@ SMOOTHING = 1.0  # samples in each row of a table, as the variable's values are 
 
 Configurations64 = NDArray[np.int64]
 Floats = NDArray[np.float64]
-FamilyColumns = tuple[int, list[int]]  # a variable and its parents, as columns
 
 
 def completed(sample: Sample, seed: int = 0) -> Sample:
