@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.data.columns import CodedColumns
     from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
     from stream_bayes.drift.adaptive import DriftAdaptive
+    from stream_bayes.drift.adaptive_regression import DriftAdaptiveRegression
     from stream_bayes.errors import StreamBayesError
     from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
     from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
     from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+    from stream_bayes.learners.wrappers.half_life_regression import HalfLifeRegression
     from stream_bayes.learners.wrappers.prediction_sets import PredictionSets
     from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
     from stream_bayes.networks.bayes_net import BayesNet
@@ -78,11 +80,13 @@ __all__ = [
     "DecidingClassifier",
     "DiscreteNetwork",
     "DriftAdaptive",
+    "DriftAdaptiveRegression",
     "DynamicNetwork",
     "FourierFeatures",
     "GaussianNB",
     "GaussianProcess",
     "HalfLifeChoice",
+    "HalfLifeRegression",
     "HiddenMarkov",
     "LatentClass",
     "LiveChoice",

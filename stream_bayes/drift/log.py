@@ -12,7 +12,7 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
     event      the number of events learned by then
     time       the stream's time at that event, in seconds; None if the stream has none
     source, partition, position   of the record that the event came from; None outside the engine
-    signal     "log-loss", "error" or "family"
+    signal     "log-loss", "error" or "family"; of numbers "pit", and of their trials "log-loss", minus the log density
     detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, the
                number of events it was fed, its state, and with the signal "family" the families that drifted; of a
                network without a class {"name": "FamilyChanges", ..., "numbers": {"log_evidence": 31.2}, ...}, the
@@ -25,8 +25,8 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
                readings, and "members": {"tan": {"added": ..., "removed": ...}, ...}, the changes of each reading
                that has a structure
     score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
-               became worst, before and after the change; of a trial the mean log-loss of the present model and of the
-               candidate
+               became worst, before and after the change; with the signal "pit" how far targets lie from the middle of
+               their forecasts, 0 to 1; of a trial the mean log-loss of the present model and of the candidate
     events     the number of events of a trial, or of a search
     why        the reason for "refused" or "unfinished"
 

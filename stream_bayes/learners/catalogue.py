@@ -479,6 +479,7 @@ DECLARED: dict[str, Declaration] = {
         "the label is a number",
         estimator="AdaptiveRegressor",
         unordered={"lags": 0},
+        can_be_wrapped=False,
         cannot=("posteriors", "draws", "unlearn", "merge", "explains features", "half-life", "workers"),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
         river=({}, {"lags": 0}),
@@ -494,8 +495,8 @@ DECLARED: dict[str, Declaration] = {
         estimator="BayesianRegressor",
         cannot=("posteriors",),
         only={
-            "merge": ("unless the first events set the scales of Fourier features", {}),
-            "workers": ("unless the first events set the scales of Fourier features", {}),
+            "merge": ("without `window`, unless the first events set the scales of Fourier features", {}),
+            "workers": ("without `window`, unless the first events set the scales of Fourier features", {}),
         },
         settings=(
             {},
@@ -504,6 +505,8 @@ DECLARED: dict[str, Declaration] = {
             {"half_life": 50.0},
             {"half_life": "7d"},
             {"max_values": 3},
+            {"window": 12},
+            {"window": 1000, "half_life": 50.0, "schema": "open"},
             {"features": {"count": 12}},
             {"features": {"scales": {"size": (1.0, 2.0), "heat": (0.0, 1.0)}, "count": 24}, "strength": 1.0},
         ),
@@ -534,6 +537,47 @@ DECLARED: dict[str, Declaration] = {
         cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
         settings=({}, {"schema": "open", "max_values": 3}),
         river=({},),
+        task=REGRESSION,
+    ),
+    "drift-regression": Declaration(
+        "stream_bayes.drift.adaptive_regression:DriftAdaptiveRegression",
+        "as the learner",
+        "as the learner",
+        "the learner's",
+        "twice the learner's, and the events kept",
+        "the label is a number, and the world changes all at once",
+        estimator="DriftAdaptiveRegressor",
+        example={"learner": "bayesian-regression"},
+        can_be_wrapped=False,
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        settings=(
+            {"learner": "bayesian-regression", "window": 64},
+            {
+                "learner": {"kind": "bayesian-regression", "arguments": {"half_life": 50.0, "window": 40}},
+                "judge_after": 3,
+            },
+            {"learner": "gaussian-process", "window": 100},
+            {"learner": "bayesian-tree", "schema": "open", "judge_after": 10},
+        ),
+        river=({"learner": "bayesian-regression"}, {"learner": "bayesian-tree", "window": 100}),
+        task=REGRESSION,
+    ),
+    "half-life-regression": Declaration(
+        "stream_bayes.learners.wrappers.half_life_regression:HalfLifeRegression",
+        "as the learner",
+        "as the learner",
+        "the learner's",
+        "the learner's, for each half-life",
+        "the label is a number, and you do not know how fast to forget",
+        estimator="HalfLifeRegressor",
+        example={"learner": "bayesian-regression"},
+        can_be_wrapped=False,
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        settings=(
+            {"learner": "bayesian-regression", "half_lives": [None, 20.0]},
+            {"learner": "bayesian-regression", "half_lives": [5.0], "schema": "open"},
+        ),
+        river=({"learner": "bayesian-regression", "half_lives": [None, 50.0]},),
         task=REGRESSION,
     ),
 }
@@ -590,9 +634,10 @@ def declaration_of(name: str) -> Declaration:
     return Declaration(f"{made.__module__}:{made.__name__}", task=task)
 
 
-def inner_names() -> Iterator[str]:
-    """Yield the names of the learners that may be the learner of another one."""
-    return (name for name in LEARNERS if declaration_of(name).can_be_wrapped)
+def inner_names(task: str = "classification") -> Iterator[str]:
+    """Yield the names of the learners of a task that may be the learner of another one."""
+    registry = REGRESSORS if task == REGRESSION else LEARNERS
+    return (name for name in registry if declaration_of(name).can_be_wrapped)
 
 
 def path_of_class(name: str) -> str | None:

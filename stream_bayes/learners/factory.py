@@ -26,6 +26,7 @@ from stream_bayes.learners.catalogue import (
     EVENT_MODELS,
     LEARNERS,
     NETWORK,
+    REGRESSION,
     REGRESSORS,
     declaration_of,
     inner_names,
@@ -92,25 +93,30 @@ def make_learner(
         return made(**settings)
 
 
-def _inner_learner(name: str, setting: object, schema: Schema | None) -> Learner:
-    """Return the learner of a window or of a choice of half-lives."""
+def _inner_learner(name: str, setting: object, schema: Schema | None) -> Any:
+    """Return the learner of a window, of a choice of half-lives, or of one that follows drift."""
+    task = declaration_of(name).task
+    example = "bayesian-regression" if task == REGRESSION else "aode"
     table = {"kind": setting} if isinstance(setting, str) else setting
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
         raise BadValue(
-            f"{name} needs learner, the name of a model such as 'aode', or its kind and arguments, as in "
-            f"{{'kind': 'aode', 'arguments': {{'min_count': 1}}}}; got {shown(setting)}"
+            f"{name} needs learner, the name of a model such as {example!r}, or its kind and arguments, as in "
+            f"{{'kind': {example!r}, 'arguments': {{'strength': 1}}}}; got {shown(setting)}"
         )
     check_arguments(f"learner of {name}", table, ("kind", "arguments"))
-    if not (table["kind"] in LEARNERS and declaration_of(table["kind"]).can_be_wrapped):
-        check_known("model", table["kind"], inner_names())
-    return make_learner(table["kind"], table.get("arguments"), schema)
+    registry = REGRESSORS if task == REGRESSION else LEARNERS
+    if not (table["kind"] in registry and declaration_of(table["kind"]).can_be_wrapped):
+        check_known("model", table["kind"], inner_names(task))
+    make = make_regressor if task == REGRESSION else make_learner
+    return make(table["kind"], table.get("arguments"), schema)
 
 
 def make_regressor(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
 ) -> BayesRegressor:
     """Make the regressor of a name, with arguments by name. `name` is one of `REGRESSORS`. `arguments` are as its class
-    takes them; `features` may be a table of the settings of `FourierFeatures`. `schema` is the stream's, if it has one.
+    takes them; `features` may be a table of the settings of `FourierFeatures`, `learner` a name, or a table of its
+    `kind` and `arguments`. `schema` is the stream's, if it has one.
 
     Raises
     ------
@@ -121,11 +127,15 @@ def make_regressor(
     --------
     >>> make_regressor("bayesian-regression", {"strength": 0.5}).strength
     0.5
+    >>> make_regressor("drift-regression", {"learner": "bayesian-regression", "window": 500}).learner
+    BayesianRegression (...)
     """
     made: type[BayesRegressor] = REGRESSORS[name]
     settings = dict(arguments or {})
     check_arguments(name, settings, arguments_of(made))
-    if schema is not None:
+    if "learner" in arguments_of(made):
+        settings["learner"] = _inner_learner(name, settings.get("learner"), schema)
+    elif schema is not None:
         settings["schema"] = schema
     with construction_errors(name, settings):
         if isinstance(table := settings.get("features"), Mapping):

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +162,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     'off'
     """
 
-    slides_by_itself = True
+    sliding_arguments: ClassVar[Mapping[str, Any] | None] = {"slides": True}
 
     def __init__(
         self,

@@ -6,8 +6,17 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stream_bayes.checked_names import check_known
 from stream_bayes.learners.base.regressor import BayesRegressor
-from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSION, REGRESSORS, declaration_of
+from stream_bayes.learners.catalogue import (
+    DECLARED,
+    LEARNERS,
+    REGRESSION,
+    REGRESSORS,
+    declaration_of,
+    inner_names,
+)
+from stream_bayes.learners.wrappers.wrapped_regressors import check_regressor
 from stream_bayes.sklearn.classifier import LearnerClassifier, given_learner
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
 from stream_bayes.sklearn.estimator import AnyLearner, LearnerEstimator
@@ -32,8 +41,12 @@ class OneLearner(LearnerEstimator):
         names = [name for name in self._signature.parameters if name != "categorical_features"]
         given = {name: getattr(self, name) for name in names}
         if "learner" in given:  # a clone, as a window takes over the learner that it is given
-            given["learner"] = given_learner(given["learner"]).clone()
+            given["learner"] = self._learner_within(given["learner"]).clone()
         return self.kind(**given)
+
+    def _learner_within(self, learner: Any) -> AnyLearner:
+        """Return the learner given by an argument `learner`: itself, or the one of a short name."""
+        return given_learner(learner)
 
 
 class OneClassifier(OneLearner, LearnerClassifier):
@@ -42,6 +55,14 @@ class OneClassifier(OneLearner, LearnerClassifier):
 
 class OneRegressor(OneLearner, LearnerRegressor):
     """A regressor with one kind of learner."""
+
+    def _learner_within(self, learner: Any) -> AnyLearner:
+        if isinstance(learner, str):
+            check_known("learner", learner, [*inner_names(REGRESSION)])
+            learner = REGRESSORS[learner]()
+        check_regressor(learner)
+        made: AnyLearner = learner
+        return made
 
 
 def estimator_of(name: str) -> type[OneLearner]:
@@ -188,3 +209,7 @@ if TYPE_CHECKING:  # `make declarations` writes these
     class NearestNeighboursClassifier(OneClassifier): ...
 
     class BayesianTreeRegressor(OneRegressor): ...
+
+    class DriftAdaptiveRegressor(OneRegressor): ...
+
+    class HalfLifeRegressor(OneRegressor): ...

@@ -91,6 +91,8 @@ def _reason(learner: Any) -> str | None:
 
 def _reason_of_numbers(learner: SummedRegressor) -> str | None:
     kind = type(learner).__name__
+    if getattr(learner, "window", None) is not None:
+        return f"{kind} with a window holds the newest events, and shards have no order among them; leave window out"
     if not learner.traits.is_mergeable:
         return (
             "the first events set the scales of Fourier features, and each shard would find others; declare them, as "

@@ -18,7 +18,7 @@ from stream_bayes.data.amounts import Amount
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.regression import BASELINES, RegressionEvaluation, evaluate_regression
-from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS
+from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS, declaration_of
 from stream_bayes.learners.factory import arguments_of, make_regressor
 from stream_bayes.saving.model_files import save
 
@@ -64,7 +64,8 @@ def compare_and_print_regressors(request: ComparisonRequest) -> None:
 def compared_regressors(
     models: Sequence[str], arguments: Sequence[str], schema: Schema | None
 ) -> dict[str, Any]:
-    """Return the regressors by name: each as its name, or as `other=name`; all of them where none is named.
+    """Return the regressors by name: each as its name, or as `other=name`; where none is named, all but those around
+    another one.
 
     Raises
     ------
@@ -77,11 +78,14 @@ def compared_regressors(
     >>> [(name, model.half_life) for name, model in made.items()]
     [('bayesian-regression', None), ('fast', 50)]
     """
-    kinds = kinds_of(models or REGRESSORS)
+    kinds = kinds_of(models or [name for name in REGRESSORS if not declaration_of(name).example])
     for kind in kinds.values():
         check_known("model for numbers", kind, REGRESSORS)
     given = arguments_by_model(arguments, kinds, lambda kind: arguments_of(REGRESSORS[kind]))
-    return {name: make_regressor(kind, given[name], schema) for name, kind in kinds.items()}
+    return {
+        name: make_regressor(kind, {**declaration_of(kind).example, **given[name]}, schema)
+        for name, kind in kinds.items()
+    }
 
 
 def numeric_rows(

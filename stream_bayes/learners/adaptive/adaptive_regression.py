@@ -97,6 +97,7 @@ class AdaptiveRegression(BayesRegressor):
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
     counts_pairs: ClassVar[bool] = False
+    can_be_within: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -713,4 +713,10 @@ def check_learner(learner: object) -> None:
             "learner must be a learner of this package without steps before it; these go before what is made here: "
             f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]  # as of a pipeline
         )
+    if isinstance(learner, base.Regressor):
+        raise BadValue(
+            f"learner must be a classifier of this package, not a {type(learner).__name__}, which predicts numbers; "
+            "for these take DriftAdaptiveRegression, HalfLifeRegression, or a window of their own, as "
+            "BayesianRegression(window=1000)"
+        )
     raise BadValue(f"learner must be a classifier of this package, not {shown(learner)}")

@@ -49,6 +49,9 @@ class BayesRegressor(CountLearner, base.Regressor):
     counts_pairs: ClassVar[bool] = True
     """True if the store has the sums of products of all pairs of columns."""
 
+    can_be_within: ClassVar[bool] = True
+    """True if it may be the learner of a `RegressorWrapper`."""
+
     store: CountStore
     _encoder: TargetEncoder
 

@@ -232,8 +232,8 @@ class CountLearner(ReadOnlyArguments, base.Base):
     unlearns: ClassVar[bool] = True
     """False if what it learned is no sum, so that `unlearn_one` raises `NotSupported`."""
 
-    slides_by_itself: ClassVar[bool] = False
-    """True if its arguments `window` and `slides` make it a sliding window."""
+    sliding_arguments: ClassVar[Mapping[str, Any] | None] = None
+    """The arguments beside `window` that make it a sliding window by itself; None if there are none."""
 
     store: StoredCounts
 

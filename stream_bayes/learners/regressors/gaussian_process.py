@@ -81,6 +81,7 @@ class GaussianProcess(BayesRegressor):
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
     counts_pairs: ClassVar[bool] = False
+    sliding_arguments: ClassVar[Mapping[str, Any] | None] = {}
 
     def __init__(
         self,

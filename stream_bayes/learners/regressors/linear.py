@@ -21,7 +21,7 @@ from stream_bayes.core.values.values import OTHER, is_missing, shown
 from stream_bayes.data.frames import Native, labels_of
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge, NotLearned
-from stream_bayes.learners.base.arguments import check_number
+from stream_bayes.learners.base.arguments import check_count, check_number
 from stream_bayes.learners.base.explanation import Contributions
 from stream_bayes.learners.base.fourier_features import FOURIER, FourierFeatures
 from stream_bayes.learners.base.regressor import SummedRegressor, X
@@ -31,6 +31,7 @@ from stream_bayes.learners.regressors.first_samples import TIMES, FirstSample, s
 __all__ = ["BayesianRegression", "LinearFunction"]
 
 EVIDENCE = "evidence"
+LARGEST_WINDOW = 100_000_000  # events: a forged state must not allocate a window beyond any memory
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,10 @@ class BayesianRegression(SummedRegressor):
         over all numbers, which makes it nearly a Gaussian process: bends, and how numbers act together, are learned. Or
         a function from an event, `{name: value}`, to the dict of what to learn in its place; such a learner is neither
         saved nor copied, as a file holds no code.
+    window
+        The number of newest events that count: each event that leaves the window is unlearned. An event of weight 0
+        does not count. None: all count. Such learners do not merge, and only an event of the window can be unlearned.
+        The scales of Fourier features must be declared.
 
     Notes
     -----
@@ -129,9 +134,15 @@ class BayesianRegression(SummedRegressor):
     >>> x = {"wind": 3, "sky": "blue"}
     >>> round(model.predict_one(x), 1), [round(bound, 1) for bound in model.predict_interval_one(x, 0.9)]
     (14.0, [12.5, 15.5])
+    >>> newest = BayesianRegression(window=2)
+    >>> for y in [5.0, 1.0, 3.0]:
+    ...     newest.learn_one({}, y)
+    >>> newest.predict_one({})
+    2.0
     """
 
     additive: ClassVar[bool] = True
+    sliding_arguments: ClassVar[Mapping[str, Any] | None] = {}
 
     def __init__(
         self,
@@ -141,9 +152,11 @@ class BayesianRegression(SummedRegressor):
         max_values: int | None = None,
         memory_budget: int | None = None,
         features: str | FourierFeatures | Callable[[X], X] | None = None,
+        window: int | None = None,
     ) -> None:
         self.strength = strength
         self.features = features
+        self.window = window
         if features is not None and features != FOURIER and not isinstance(features, FourierFeatures):
             if not callable(features):
                 raise BadValue(
@@ -160,7 +173,25 @@ class BayesianRegression(SummedRegressor):
             if isinstance(strength, str):
                 raise BadValue(f"strength must be {EVIDENCE!r} or a number above 0, not {shown(strength)}")
             check_number("strength", strength, above=True)
+        if window is not None:
+            self._check_window(window)
         super().__init__(half_life, schema, max_values, memory_budget)
+
+    def _check_window(self, window: int) -> None:
+        check_count("window", window)
+        if window > LARGEST_WINDOW:
+            raise BadValue(f"window: at most {LARGEST_WINDOW:,} events, not {shown(window)}")
+        if self._sets_scales:
+            raise BadValue(
+                "window: the first events set the scales of the waves, and then leave it; declare the scales: "
+                "features=FourierFeatures({'wind': (mean, deviation)})"
+            )
+
+    def _make_store(self) -> CountStore:
+        store = super()._make_store()
+        if self.window is not None:
+            store.slide(self.window)
+        return store
 
     def _make_reading(self, store: CountStore) -> RegressionReading:
         strength = 0.0 if self.strength == EVIDENCE else float(self.strength)
@@ -204,6 +235,9 @@ class BayesianRegression(SummedRegressor):
     def _learn(self, row: Row, x: X, y: float, at: float | None) -> None:
         if self._first is None or row.weight == 0.0:
             super()._learn(row, x, y, at)
+            window = self.store.window
+            if self.window is not None and window is not None and len(window) > self.window:
+                self.store.tables.forget_oldest()
             return
         samples = [*self._first, FirstSample.of(x, y, row.weight, at, self.clock + 1)]
         if len(samples) in TIMES:
@@ -213,7 +247,7 @@ class BayesianRegression(SummedRegressor):
             self._first = samples
 
     def _learn_rows(self, X: Native, y: Native, w: Native, at: Native) -> None:
-        if self._first is None:
+        if self._first is None and self.window is None:
             super()._learn_rows(X, y, w, at)
             return
         samples = self._checked(X, y, w, at)
@@ -291,14 +325,15 @@ class BayesianRegression(SummedRegressor):
                 "features: the first events set the scales of the waves, so that no two learners have the same; "
                 "declare them: features=FourierFeatures({'wind': (mean, deviation)})"
             )
+        if self.window is not None:
+            raise CannotMerge("window: which events are the newest depends on their order; leave window out")
         return super().merge(other)
 
     @property
     def traits(self) -> Traits:
         """The abilities of this learner, which follow from its class and its arguments."""
-        return super().traits._replace(
-            is_order_dependent=self._sets_scales, is_mergeable=not self._sets_scales
-        )
+        depends = self._sets_scales or self.window is not None
+        return super().traits._replace(is_order_dependent=depends, is_mergeable=not depends)
 
     # -- the posterior ------------------------------------------------------------------------------------------------
 

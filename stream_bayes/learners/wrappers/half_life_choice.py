@@ -28,7 +28,7 @@ from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
-__all__ = ["HalfLifeChoice", "HalfLifeLeader"]
+__all__ = ["HalfLifeChoice", "HalfLifeLeader", "check_half_lives"]
 
 
 class HalfLifeLeader(NamedTuple):
@@ -36,6 +36,21 @@ class HalfLifeLeader(NamedTuple):
 
     half_life: float | None
     since: int
+
+
+def check_half_lives(half_lives: Any) -> None:
+    """Raise `BadValue` for anything but a list of numbers of events above 0, or None, each once."""
+    if (
+        not isinstance(half_lives, (list, tuple))
+        or not half_lives
+        or any(half_lives.index(one) < number for number, one in enumerate(half_lives))
+    ):
+        raise BadValue(
+            f"half_lives must be a list of numbers of events, or None, each once, not {half_lives!r}"
+        )
+    for half_life in half_lives:
+        if half_life is not None:
+            check_number("half_lives", half_life, above=True)
 
 
 class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
@@ -88,17 +103,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         check_learner(learner)
         if learner.half_life is not None:
             raise BadValue("the learner must have no half_life of its own; half_lives are its half-lives")
-        if (
-            not isinstance(half_lives, (list, tuple))
-            or not half_lives
-            or any(half_lives.index(one) < number for number, one in enumerate(half_lives))
-        ):
-            raise BadValue(
-                f"half_lives must be a list of numbers of events, or None, each once, not {half_lives!r}"
-            )
-        for half_life in half_lives:
-            if half_life is not None:
-                check_number("half_lives", half_life, above=True)
+        check_half_lives(half_lives)
         check_choice("combine", combine, ("best", "mixture"))
         check_number("loss_half_life", loss_half_life, above=True)
         check_number("rate", rate, above=True)

@@ -33,7 +33,7 @@ class SlidingWindow(BayesClassifier):
     learner
         A learner of this package over named features, which has not learned anything. Learn through the window only;
         derived structures can be read from the learner. Of a `BayesNet`, which has no class, the result is a `BayesNet`
-        with `window=size` and `slides=True`.
+        with `window=size` and `slides=True`; of a `BayesianRegression` or a `GaussianProcess` one with `window=size`.
     size
         The number of newest events that are held. One of weight 0 does not count.
 
@@ -64,10 +64,10 @@ class SlidingWindow(BayesClassifier):
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
 
     def __new__(cls, learner: Any = None, size: Any = None) -> Any:
-        if isinstance(learner, CountLearner) and learner.slides_by_itself:
+        if isinstance(learner, CountLearner) and learner.sliding_arguments is not None:
             if learner.clock:
                 raise BadValue(f"the {type(learner).__name__} has learned before; give a new one")
-            return learner.clone({"window": size, "slides": True})
+            return learner.clone({"window": size, **learner.sliding_arguments})
         return super().__new__(cls)
 
     def __init__(self, learner: BayesClassifier, size: int) -> None:

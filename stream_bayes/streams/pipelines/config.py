@@ -408,7 +408,8 @@ class PipelineConfig(ConfigTable):
         kind = self.model.kind
         if self.drift is not None or any(each.drift is not None for each in self.challengers):
             raise ValueError(
-                f"drift: is for models of classes; {DEFAULT_REGRESSOR} adapts itself, and others take half_life"
+                f"drift: is for models of classes; {DEFAULT_REGRESSOR} adapts itself, drift-regression replaces its "
+                "learner, and others take half_life"
             )
         if self.transformers or any(each.transformers for each in self.challengers):
             raise ValueError(

@@ -15,9 +15,18 @@ from river import metrics, preprocessing
 from scipy.special import gammaln
 
 import stream_bayes
-from stream_bayes import BayesianRegression, FourierFeatures, Nominal, Numeric, Schema
+from stream_bayes import (
+    AdaptiveRegression,
+    BayesianRegression,
+    FourierFeatures,
+    Nominal,
+    Numeric,
+    Schema,
+    SlidingWindow,
+)
 from stream_bayes.errors import BadState, BadValue, CannotMerge, NotLearned, SchemaError
 from stream_bayes.learners.base.state import checksum, text_of
+from stream_bayes.workers.summable import check_summable
 
 Array = NDArray[np.float64]
 
@@ -413,3 +422,52 @@ def test_times_of_another_number_than_rows_are_refused_before_any_is_learned() -
     with pytest.raises(SchemaError, match="6 rows, but 2 times"):
         model.learn_many(rows, targets, at=[1.0, 2.0])
     assert model.clock == 0
+
+
+def _with_gaps(rows: int) -> list[tuple[dict[str, Any], float, float]]:
+    rng = np.random.default_rng(7)
+    samples = []
+    for number in range(rows):
+        x: dict[str, Any] = {"a": float(rng.normal()), "c": "pqr"[rng.integers(3)]}
+        x |= {"b": float(rng.normal())} if rng.random() < 0.7 else {}
+        samples.append(
+            (x, 1e6 * float(rng.normal()) if number == 3 else float(rng.normal()), 1.0 + number % 2)
+        )
+    return samples
+
+
+@pytest.mark.parametrize("features", [None, FourierFeatures({"a": (0.0, 1.0)}, count=6)])
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_a_window_is_what_its_events_alone_give(features: Any, in_batches: bool) -> None:
+    samples = _with_gaps(90)
+    learner: Any = BayesianRegression(features=features)
+    model: Any = SlidingWindow(learner, 25)
+    assert isinstance(model, BayesianRegression) and model.window == 25
+    if in_batches:
+        model.learn_many(*([sample[part] for sample in samples] for part in range(3)))
+    else:
+        for sample in samples:
+            model.learn_one(*sample)
+    model.learn_one(samples[0][0], 5.0, 0.0)  # without weight it takes no place
+    alone = BayesianRegression(features=features)
+    for sample in samples[-25:]:
+        alone.learn_one(*sample)
+    for x, _, _ in samples[:10]:
+        mine, theirs = model.predict_distribution_one(x), alone.predict_distribution_one(x)
+        assert mine == pytest.approx(theirs, rel=1e-9)
+    model.unlearn_one(*samples[-1])
+    with pytest.raises(NotLearned):
+        model.unlearn_one(*samples[0])
+
+
+def test_a_window_is_refused_where_it_cannot_be() -> None:
+    with pytest.raises(BadValue, match="declare the scales"):
+        BayesianRegression(features="fourier", window=10)
+    with pytest.raises(BadValue, match="stream time"):
+        BayesianRegression(half_life="7d", window=10)
+    with pytest.raises(CannotMerge, match="leave window out"):
+        BayesianRegression(window=10).merge(BayesianRegression(window=10))
+    with pytest.raises(CannotMerge, match="leave window out"):
+        check_summable(BayesianRegression(window=10, schema=Schema({"a": Numeric()})))
+    with pytest.raises(BadValue, match="predicts numbers"):
+        SlidingWindow(AdaptiveRegression(), 10)  # type: ignore[arg-type]  # that is the test
