@@ -238,10 +238,10 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             )
 
     def _check_mixed(self, learner: MixedNetwork) -> None:
-        if learner.transform is not None or learner.missing != "skip":
+        if learner.transform is not None or learner.missing != "skip" or learner.classes is not None:
             raise BadValue(
-                "a MixedNetwork with ranks or expectation maximisation cannot be replaced after a drift; it counts the "
-                "newest window by itself"
+                "a MixedNetwork with ranks, latent classes or expectation maximisation cannot be replaced after a "
+                "drift; it counts the newest window by itself"
             )
         if self.detector != DEFAULT_DETECTOR or self.signal not in (None, "family"):
             raise BadValue(

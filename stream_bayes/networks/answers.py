@@ -22,9 +22,14 @@ from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.live_networks.tails import log_tails, tails_of
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
-from stream_bayes.core.values.unknown_names import check_variables, unknown_label, unknown_variable
+from stream_bayes.core.values.unknown_names import (
+    check_variables,
+    no_value_of,
+    unknown_label,
+    unknown_variable,
+)
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
-from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown
+from stream_bayes.errors import BadValue, ImpossibleEvidence
 from stream_bayes.learners.base.credible_intervals import odds_interval
 from stream_bayes.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.networks.ignored_features import check_has_variable
@@ -33,6 +38,7 @@ from stream_bayes.networks.surprise import Surprise
 __all__ = [
     "UNSEEN",
     "as_network",
+    "check_known",
     "conditional_table",
     "credible_intervals",
     "evidence_of",
@@ -43,7 +49,7 @@ __all__ = [
     "marginals",
     "most_probable",
     "name_of_state",
-    "no_value_of",
+    "observed_shares",
     "probabilities",
     "query",
 ]
@@ -62,10 +68,13 @@ def query(
 ) -> Posterior:
     """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
     engine, network = live.engine(), live.network()
+    several = targets if isinstance(targets, list) else [targets]
+    for variable in several:
+        if variable not in network.structure:
+            raise unknown_variable(variable, network.structure)
     given = evidence_of(network, evidence)
-    for variable in targets if isinstance(targets, list) else [targets]:
-        if variable in network.structure:
-            _check_has_value(variable, network)
+    for variable in several:
+        _check_has_value(variable, network)
     answer = engine.query(targets, given, **settings)
     if level is not None:
         answer.intervals = credible_intervals(engine, network, targets, given, answer, checked_level(level))
@@ -134,6 +143,7 @@ def marginals(
     """Return the probabilities of every variable's values."""
     engine, network = live.engine(), live.network()
     given = evidence_of(network, evidence)
+    check_known(network)
     found = engine.marginals(given, **settings)
     if level is not None:
         for v, answer in found.items():
@@ -143,7 +153,9 @@ def marginals(
 
 def most_probable(live: LiveInference, evidence: X | None) -> MostProbable:
     """Return the most probable values of all variables together."""
-    return live.engine().most_probable(evidence_of(live.network(), evidence))
+    given = evidence_of(live.network(), evidence)
+    check_known(live.network())
+    return live.engine().most_probable(given)
 
 
 def log_likelihood(
@@ -334,10 +346,13 @@ def evidence_of(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
         return {}
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
-    states = network.states
+    states, structure = network.states, network.structure
     given, doubtful = {}, {}
+    for variable in evidence:
+        if variable not in structure:
+            raise unknown_variable(variable, structure)
     for variable, known in evidence.items():
-        if type(known) is str and variable in states and known in states[variable]:
+        if type(known) is str and known in states[variable]:
             given[variable] = known  # a text that is held is a value as it stands
             continue
         value = given[variable] = _value(network, variable, known)
@@ -385,8 +400,7 @@ def label_of(network: CountedNetwork, variable: Value, given: Any) -> Value:
 
 def as_network(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
     """Return a learned network as a `DiscreteNetwork`, with the name and properties of one given beforehand."""
-    for variable in network.structure.variables:
-        _check_has_value(variable, network)
+    check_known(network)
     states = {v: tuple(map(name_of_state, network.states[v])) for v in network.structure.variables}
     if given is None:
         return DiscreteNetwork(network.structure, states, network.tables)
@@ -401,17 +415,29 @@ def as_network(network: Network, given: DiscreteNetwork | None = None) -> Discre
     )
 
 
+def check_known(network: Network) -> None:
+    """Raise `NoValueKnown` unless the network has variables, and a value of each: for questions about all of them."""
+    variables = network.structure.variables
+    unknown = [v for v in variables if not _has_value(v, network)]
+    if unknown or not variables:
+        raise no_value_of(unknown)
+
+
 def _check_has_value(variable: Any, network: Network) -> None:
     """Raise `NoValueKnown` unless the network has a value of the variable."""
-    if not network.states[variable] or network.states[variable][0] is None:
-        raise no_value_of(variable)
+    if not _has_value(variable, network):
+        raise no_value_of([variable])
 
 
-def no_value_of(variable: Any) -> NoValueKnown:
-    """Return the error for a question about a variable that has no value yet."""
-    return NoValueKnown(
-        f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
-    )
+def _has_value(variable: Any, network: Network) -> bool:
+    return bool(network.states[variable]) and network.states[variable][0] is not None
+
+
+def observed_shares(target: Any, value: Any, names: Iterable[Any]) -> dict[Any, float]:
+    """Return the distribution of a variable whose name the evidence has; raise `BadValue` if that is a number."""
+    if isinstance(value, float):
+        raise BadValue(f"{shown(target)} is in the evidence: to forecast its number, leave it out there")
+    return {name: float(name == value) for name in names}
 
 
 def name_of_state(value: Any) -> Value:

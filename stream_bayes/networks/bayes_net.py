@@ -590,13 +590,16 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
 
-        With `level`, each variable takes as many further answers as it has values. A variable without any known value
-        gets the single value None.
+        With `level`, each variable takes as many further answers as it has values. Raises `NoValueKnown` if a variable
+        has no known value; `query` answers about the others.
         """
         return answers.marginals(self.live, evidence, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
-        """Return the most probable values of all variables together given evidence; None where no value is known."""
+        """Return the most probable values of all variables together given evidence.
+
+        Raises `NoValueKnown` if a variable has no known value.
+        """
         return answers.most_probable(self.live, evidence)
 
     def probability_of_evidence(self, evidence: X) -> float:
@@ -778,6 +781,11 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         do
             The values of variables that are set from outside, as in `do`.
 
+        Raises
+        ------
+        NoValueKnown
+            If a variable has no known value.
+
         Examples
         --------
         >>> import numpy as np
@@ -790,9 +798,10 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.sample(1000, np.random.default_rng(1), do={"lawn": "dry"})["rain"].count("yes")
         252
         """
-        if do:
-            return Inference(self.do(do), memory_budget=self.memory_budget).sample(n, rng, evidence)
-        return self.live.engine().sample(n, rng, evidence)
+        given = answers.evidence_of(self.live.network(), evidence)
+        answers.check_known(self.live.network())
+        engine = Inference(self.do(do), memory_budget=self.memory_budget) if do else self.live.engine()
+        return engine.sample(n, rng, given)
 
     def draw(self, rng: np.random.Generator) -> DiscreteNetwork:
         """Return a network with tables drawn from their posterior: what the truth may be, given the events.
@@ -855,6 +864,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """
         check_count("n", n)
         evidence = answers.evidence_of(self.live.network(), x)
+        answers.check_known(self.live.network())
         world = world_given(self.live.network(), self.live.engine(), evidence, checked_rng(rng))
         return Inference(world, memory_budget=self.memory_budget).sample(n, rng, evidence)
 

@@ -43,7 +43,7 @@ from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
-from stream_bayes.networks.answers import as_network, credible_intervals
+from stream_bayes.networks.answers import as_network, check_known, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
 from stream_bayes.networks.evidence import evidence_of_network
@@ -403,8 +403,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         self, evidence: X | None = None, level: float | None = None, **settings: Any
     ) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence, the class included; see `query`."""
-        given = self._evidence(evidence)
-        found = self._engine().marginals(given, **settings)
+        given, engine = self._evidence(evidence), self._engine()
+        check_known(self.reading.network())
+        found = engine.marginals(given, **settings)
         for variable, answer in found.items():
             self._add_intervals(answer, variable, given, level)
         return found
@@ -445,7 +446,9 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence, the class included."""
-        return self._engine().most_probable(self._evidence(evidence))
+        engine = self._engine()
+        check_known(self.reading.network())
+        return engine.most_probable(self._evidence(evidence))
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence, which may include the class; likelihoods are not normalised."""

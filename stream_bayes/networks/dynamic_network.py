@@ -19,14 +19,14 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
-from stream_bayes.core.values.unknown_names import check_variables
+from stream_bayes.core.values.unknown_names import check_variables, no_value_of
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadStructure, BadValue, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
-from stream_bayes.networks.answers import explain, label_of, name_of_state, no_value_of
+from stream_bayes.networks.answers import explain, label_of, name_of_state
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.growth import LEARN
@@ -380,21 +380,27 @@ class DynamicNetwork(CountLearner):
         self._check_variable(variable)
         engine, past, missed = self._ahead(k, x, at)
         if (variable, missed + k) not in engine.structure:
-            raise no_value_of(variable)
+            raise no_value_of([variable])
         return {**engine.query((variable, missed + k), past | self._supposed(evidence, present, missed, k))}
 
     def most_probable_path(
         self, k: int, x: X | None = None, at: float | None = None
     ) -> tuple[list[dict[Any, Any]], float]:
-        """Return the most probable next k events together, and the logarithm of their probability given the past."""
+        """Return the most probable next k events together, and the logarithm of their probability given the past.
+
+        Raises `NoValueKnown` if a variable has no known value.
+        """
         check_count("k", k)
         engine, past, missed = self._ahead(k, x, at)
         # What is missing of the past is part of the path's probability; its values are not returned.
-        best = engine.most_probable(past)
         present = self.variables
+        unknown = [v for v in present if (v, missed + k) not in engine.structure]
+        if unknown or not present:
+            raise no_value_of(unknown)
+        best = engine.most_probable(past)
         log_past = engine.log_probability(past) if past else 0.0
         steps = range(missed + 1, missed + k + 1)
-        path = [{v: best[v, step] for v in present if (v, step) in best} for step in steps]
+        path = [{v: best[v, step] for v in present} for step in steps]
         return path, best.log_probability - log_past
 
     def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[StepNode, Any], int]:

@@ -29,6 +29,7 @@ from stream_bayes.learners.sequences.shown_values import (
     saved_windows,
     value_in,
 )
+from stream_bayes.networks.answers import observed_shares
 from stream_bayes.networks.ignored_features import check_has_variable
 from stream_bayes.networks.surprise import Surprise
 
@@ -234,23 +235,30 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         Returns
         -------
         `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
-        Before any value it is empty.
 
         Raises
         ------
         UnknownFeature
             If the model has no such variable.
         BadValue
-            If the evidence has a name that was never learned.
+            If the evidence has a name that was never learned, or the number that is the target.
+        NoValueKnown
+            If no value of the target is known.
         """
         given = {} if evidence is None else evidence
         if not isinstance(given, Mapping):
             raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
-        for v in given:
+        for v in (target, *given):
             self._column(v)
         values = self._read(given)
         for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        self._check_known([target])
+        if target in values:
+            value = (
+                values[target] if isinstance(values[target], float) else self._name_of(target, values[target])
+            )
+            return observed_shares(target, value, self.names_of(target))
         return self._answer(target, values)
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
@@ -352,14 +360,14 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         return math.log(emission.novel_share) if isinstance(emission, NameEmission) else 0.0
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
-        """Draw events from what is predicted of the next one: a class, and each variable given that."""
+        """Draw events from what is predicted of the next one: a class, and each variable given that.
+
+        Raises `NoValueKnown` if a variable has no known value.
+        """
         check_count("n", n)
+        self._check_known(self.variable_names)
         shares = self.class_shares
-        columns = {
-            v: self.emissions(v)
-            for k, v in enumerate(self.variable_names)
-            if self._best.emissions[k] is not None
-        }
+        columns = {v: self.emissions(v) for v in self.variable_names}
         drawn = []
         for each in rng.choice(len(shares), n, p=shares).tolist():
             event = {}
@@ -367,9 +375,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
                 shown_there = by_class[each]
                 if isinstance(shown_there, dict):
                     names = [*shown_there]
-                    event[v] = (
-                        names[int(rng.choice(len(names), p=[*shown_there.values()]))] if names else None
-                    )
+                    event[v] = names[int(rng.choice(len(names), p=[*shown_there.values()]))]
                 else:
                     event[v] = float(
                         shown_there.location + shown_there.scale * rng.standard_t(shown_there.degrees)
@@ -401,8 +407,13 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         return shares
 
     def emissions(self, variable: Any) -> list[Any]:
-        """Return the distribution of a variable in each class: `{name: probability}`, or a `StudentT` of numbers."""
-        return self._best.shown_in_states(self._column(variable))
+        """Return the distribution of a variable in each class: `{name: probability}`, or a `StudentT` of numbers.
+
+        Raises `NoValueKnown` if no value of the variable is known.
+        """
+        column = self._column(variable)
+        self._check_known([variable])
+        return self._best.shown_in_states(column)
 
     def names_of(self, variable: Any) -> list[Any]:
         """Return the names of a variable that have come; none of one with numbers."""

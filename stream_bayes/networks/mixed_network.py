@@ -20,7 +20,7 @@ from stream_bayes.core.live_networks.mixed_completions import completions
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
-from stream_bayes.core.live_networks.mixed_inference import MixedInference, no_value
+from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.live_networks.normal_scores import NormalScores, ScoredMixture
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
@@ -29,10 +29,12 @@ from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, clim
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
+from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import (
     BadValue,
+    BadWeight,
     BudgetExceeded,
     CannotMerge,
     FeaturesIgnored,
@@ -41,10 +43,14 @@ from stream_bayes.errors import (
 )
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.draws import checked_rng
-from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.base.state import CountLearner, LearnerContent
+from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
+from stream_bayes.networks.answers import observed_shares
 from stream_bayes.networks.drawn_mixed_network import DrawnMixedNetwork
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.ignored_features import IgnoredFeatures, check_has_variable
+from stream_bayes.networks.latent_class import LatentClass
+from stream_bayes.networks.paired_content import PairedContent, parts_of
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["MixedNetwork", "declared_variables"]
@@ -104,6 +110,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         filled in by its expected sums. Later events count as with `"skip"` until then. It uses all values, learns
         variables that no event has if a schema declares their names, and takes a millisecond for each event with gaps.
         Such networks do not unlearn or merge.
+    classes
+        The number of latent classes beside the network, or `"learn"`, as `LatentClass` takes them: events are scored by
+        the mean of the network's density and that of the classes, which found more anomalies in tables than either.
+        `query`, `sample` and forecasts are the network's own. Such networks do not unlearn or merge, and take no
+        weights. None: the network alone.
 
     Notes
     -----
@@ -147,6 +158,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         window: int = 2_000,
         transform: str | None = None,
         missing: str = "skip",
+        classes: int | Sequence[int] | str | None = None,
     ) -> None:
         self.strength = strength
         self.schema = schema
@@ -154,6 +166,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self.window = window
         self.transform = transform
         self.missing = missing
+        self.classes = classes
         self.is_growing = isinstance(structure, str) and structure == LEARN
         if not (self.is_growing or isinstance(structure, (Structure, Mapping))):
             raise BadValue(
@@ -183,6 +196,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self._ranks: dict[Any, NormalScores] = {}
         self._next_search = FIRST_SEARCH if self.is_growing else min(FIRST_SEARCH, window)
         self._is_full = False
+        names = [v for v, is_number in declared.kinds.items() if not is_number]
+        self._classes = (
+            None if classes is None else LatentClass(classes=classes, max_values=max_values, names=names)
+        )
         self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
 
     @property
@@ -210,9 +227,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             If a variable with numbers gets a name, or one with names a number.
         """
         weight = read_weight(w)
+        if self._classes is not None and weight != 1.0:
+            raise BadWeight(f"latent classes learn each event once, and this one has the weight {w!r}")
         if self.is_growing:
             self._take_variables(x)
         values = self.store.read(x)
+        if self._classes is not None:
+            self._classes.learn_one(values)
         self.store.add(self._scored(values), weight)
         if self._keeps_window:
             self._recent.append((values, weight))
@@ -369,6 +390,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             raise NotSupported(
                 f"missing={WINDOW_EM!r} counts expected sums of a window: events cannot be unlearned"
             )
+        if self._classes is not None:
+            raise NotSupported(
+                "latent classes are learned by expectation maximisation: events cannot be unlearned"
+            )
         weight = read_weight(w)
         self.store.subtract(self.store.read(x), weight)
 
@@ -406,7 +431,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         UnknownFeature
             If the structure has no such variable.
         BadValue
-            If the evidence has a name that was never learned.
+            If the evidence has a name that was never learned, or the number that is the target.
         NoValueKnown
             If no value of a variable that matters is known.
         BudgetExceeded
@@ -422,10 +447,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         values = self.store.read(given)
         for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
+        if not self._has_value(target):
+            raise no_value_of([target])
+        has_names = self.store.kinds[target] is False
+        if target in values:
+            shares = observed_shares(target, values[target], self.names_of(target))
+            return Posterior(shares, "exact", "it is observed")
         scored = self._scored(values)
-        has_names = self.store.kinds.get(target) is False
-        if not has_names and self.families.unit(target).weight <= 0.0:
-            raise no_value(target)
         try:
             if has_names:
                 return Posterior(self.inference.shares(target, scored), "exact", "it fits")
@@ -444,9 +472,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return ScoredMixture(forecast, self._ranks[target]) if target in self._ranks else forecast
 
     def predict_proba_one(self, x: X, variable: Any) -> dict[Any, float]:
-        """Return P(variable | the other values of an event) of a variable with names; new names count as missing."""
+        """Return P(variable | the other values of an event) of a variable with names; new names count as missing.
+
+        It is empty if no value of the variable is known.
+        """
         answer = self._answer(x, variable)
-        self._ignored.warn(x)
         if isinstance(answer, StudentMixture):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
@@ -454,24 +484,19 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         return dict(answer)
 
     def predict_one(self, x: X, variable: Any) -> Any:
-        """Return the most probable name, or the mean, of a variable given the other values of an event."""
-        answer = self._answer(x, variable)
-        self._ignored.warn(x)
-        return answer.mean if isinstance(answer, StudentMixture) else max(answer, key=answer.__getitem__)
+        """Return the most probable name, or the mean, of a variable given the other values; None before any value."""
+        return mean_or_name(self._answer(x, variable))
 
-    def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval that holds a number with a probability, given the other values of an event."""
-        answer = self._answer(x, variable)
-        self._ignored.warn(x)
-        if not isinstance(answer, StudentMixture):
-            raise BadValue(f"{shown(variable)} has names: predict_proba_one forecasts them")
-        check_number("level", level, above=True)
-        if level >= 1.0:
-            raise BadValue(f"level lies between 0 and 1, not {level!r}")
-        return answer.interval(level)
+    def predict_interval_one(self, x: X, variable: Any, level: float = 0.95) -> tuple[float, float] | None:
+        """Return the interval that holds a number with a probability, given the other values; None before any."""
+        return interval_of(self._answer(x, variable), level, variable)
 
     def _answer(self, x: X, variable: Any) -> Any:
+        """Return the distribution of a variable given the other values of an event; empty before any value."""
         self._check_variable(variable)
+        self._ignored.warn(x)
+        if not self._has_value(variable):
+            return {}
         values = self.store.read({v: value for v, value in x.items() if v != variable})
         # An event of a stream has no time for draws.
         return self.query(
@@ -498,7 +523,12 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if not values:
             return 0.0
         slopes = math.fsum(ranks.log_slope(values[v]) for v, ranks in self._ranks.items() if v in values)
-        return 0.0 - self.inference.log_density(self._scored(values)) - slopes
+        score = 0.0 - self.inference.log_density(self._scored(values)) - slopes
+        if self._classes is None:
+            return score
+        beside = self._classes.score_one(values)
+        least = min(score, beside)
+        return least + math.log(2.0) - math.log1p(math.exp(least - max(score, beside)))
 
     def log_likelihood_and_novel(self, x: X) -> tuple[float, Iterable[Any]]:
         """Return the log-density of an event, and the variables whose name was never learned."""
@@ -593,11 +623,18 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
                 nats[v] = -math.log(shares[values[v]])
                 expected[v] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
             before[v] = scored[v]
+        if self._classes is not None:
+            scores = [self._score({v: values[v] for v in [*nats][:k]}) for k in range(len(nats) + 1)]
+            nats = {v: one - other for v, one, other in zip(nats, scores[1:], scores[:-1], strict=True)}
         return Surprise(nats, expected, tuple(novel))
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
-        """Draw events, each variable given its parents, from what is predicted of the next event."""
+        """Draw events, each variable given its parents, from what is predicted of the next event.
+
+        Raises `NoValueKnown` if a variable has no known value.
+        """
         check_count("n", n)
+        self._check_begun()
         return [self._as_numbers(completed(self.inference, {}, rng)) for _ in range(n)]
 
     def draw(self, rng: np.random.Generator) -> DrawnMixedNetwork:
@@ -635,6 +672,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             The source of randomness.
         """
         check_count("n", n)
+        self._check_begun()
         values, rng = self._read(x) if x else {}, checked_rng(rng)
         for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
@@ -643,6 +681,10 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             world.store.add_to_families(completed(self.inference, scored, rng), 1.0)
         drawn = DrawnMixedNetwork(world, rng)
         return [self._as_numbers(completed(drawn.inference, scored, rng)) | values for _ in range(n)]
+
+    def _check_begun(self) -> None:
+        if not self.store.structure.variables:
+            raise no_value_of([])
 
     def _as_numbers(self, scored: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return values with numbers in place of their scores: the inverse of `_scored`."""
@@ -657,9 +699,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         kinds = self.store.kinds
         return {v: x for v, x in values.items() if kinds.get(v) is False and x not in self.families.states(v)}
 
+    def _has_value(self, v: Any) -> bool:
+        is_nominal = self.store.kinds.get(v) is False
+        return bool(self.families.states(v)) if is_nominal else self.families.unit(v).weight > 0.0
+
     def _check_variable(self, v: Any) -> None:
         structure = self.store.structure
-        if v not in structure:
+        if isinstance(v, list) or v not in structure:
             raise UnknownFeature(
                 f"the network has no variable {shown(v)}{closest(str(v), map(str, structure))} It has "
                 f"{shown([*structure])}"
@@ -672,6 +718,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """
         if self.transform == RANKS:
             raise CannotMerge(f"transform={RANKS!r}: two networks rank numbers differently; leave it out")
+        if self._classes is not None:
+            raise CannotMerge("the latent classes of two networks are not the same classes")
         if self.missing == WINDOW_EM:
             raise CannotMerge(f"missing={WINDOW_EM!r} counts expected sums of a window, which do not add up")
         if self.is_growing:
@@ -684,9 +732,23 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         params = super()._get_params()
         return params | {"structure": LEARN} if self.is_growing else params
 
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the sums, the names not counted; with those of latent classes beside the network."""
+        return super().memory_bytes + (0 if self._classes is None else self._classes.memory_bytes)
+
+    def content(self) -> LearnerContent:
+        """Return a copy of all that the network holds."""
+        content = super().content()
+        if self._classes is None:
+            return content
+        beside = {"network": content.store, "classes": self._classes.content().store}
+        return content._replace(store=PairedContent(beside))
+
     def derived_state(self) -> dict[str, Any]:
+        beside = {} if self._classes is None else {"classes": self._classes.derived_state()}
         if not self._has_window:
-            return {}
+            return beside
         recent = [[tagged_payload(list(values.items())), weight] for values, weight in self._recent]
         return {
             "structure": self.structure.to_json(),
@@ -694,9 +756,16 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             "next_search": self._next_search,
             "is_full": self._is_full,
             "ranks": [[tagged_payload([v]), ranks.to_json()] for v, ranks in self._ranks.items()],
+            **beside,
         }
 
     def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        if self._classes is not None:
+            parts = parts_of(store, ("network", "classes"))
+            with refusing_bad_state():
+                beside, store = derived["classes"], parts["network"]
+                derived = {name: saved for name, saved in derived.items() if name != "classes"}
+            self._classes.load_parts(parts["classes"], beside)
         if self.is_growing:
             with refusing_bad_state():
                 structure = Structure.from_json(derived["structure"])

@@ -91,14 +91,20 @@ class EventModelCopy(ModelCopy):
         if not isinstance(self.model, TIMELESS):
             return {"posteriors": self._forecasts(evidence, targets, level or LEVEL), "evidence": None}
         given = {name: self._observed(name, value) for name, value in evidence.items()}
-        wanted = list(self.model.kinds) if targets is None else targets
-        posteriors = {label_name(name): self._posterior(name, given, level or LEVEL) for name in wanted}
         numeric = [name for name in given if self.model.kinds.get(name) == "numeric"]
+        posteriors, without_values = {}, []
+        for name in [v for v in self.model.kinds if v not in numeric] if targets is None else targets:
+            try:
+                posteriors[label_name(name)] = self._posterior(name, given, level or LEVEL)
+            except NoValueKnown:
+                if targets is not None:
+                    raise
+                without_values.append(label_name(name))
         found = {
             "log_probability": as_json(0.0 - self.model.score_one(given)) if given else 0.0,
             "is_density": bool(numeric),  # of numbers there is a density alone
         }
-        return {"posteriors": posteriors, "evidence": found}
+        return {"posteriors": posteriors, "evidence": found, "without_values": without_values}
 
     def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
         answer = (

@@ -293,10 +293,13 @@ class ModelCopy:
             found = model.most_probable(given)
             answer["most_probable"] = {label_name(v): as_json(value) for v, value in found.items()}
             answer["log_probability"] = as_json(found.log_probability)
-        if targets is None:
+        unknown = [v for v in variables if net.states[v][0] is None]
+        if targets is None and not unknown:
             posteriors = model.marginals(given, level=level)
         else:
-            posteriors = {name: model.query(name, given, level=level) for name in targets}
+            wanted = [v for v in variables if v not in unknown] if targets is None else targets
+            posteriors = {name: model.query(name, given, level=level) for name in wanted}
+        answer["without_values"] = [label_name(v) for v in unknown]
         answer["posteriors"] = {
             label_name(name): {
                 "probabilities": {label_name(v): p for v, p in posterior.items()},

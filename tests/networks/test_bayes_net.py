@@ -92,7 +92,9 @@ def test_answers_between_events_are_those_of_a_network_asked_for_the_first_time(
         model.learn_one(x, w)
         seen.append((x, w))
         anew = BayesNet.from_state(model.state())
-        assert model.marginals() == anew.marginals()
+        for v, values in model.states.items():
+            if values:
+                assert model.query(v) == anew.query(v)
         assert model.log_likelihood_one(x) == anew.log_likelihood_one(x)
 
 

@@ -40,13 +40,14 @@ def anomalies(
 ) -> None:
     """List the most unexpected rows of a data file, and which of their values are odd.
 
-    Each row is scored by the rows before it, then learned: minus the logarithm of its density in a network over names
-    and numbers, whose structure is searched. The quantile is the share of scored rows with a smaller score.
+    Each row is scored by the rows before it, then learned: minus the logarithm of the mean of two densities, of a
+    network over names and numbers whose structure is searched, and of latent classes. The quantile
+    is the share of scored rows with a smaller score.
     """
     with exit_on_error():
         table = open_table(file, None, options)
         note([*table.described(), *table.warnings()], quiet=json)
-        model = MixedNetwork(max_values=MOST_VALUES, window=window)
+        model = MixedNetwork(max_values=MOST_VALUES, window=window, classes="learn")
         names = (
             {name for name, spec in table.schema.features.items() if isinstance(spec, Nominal)}
             if table.schema

@@ -193,6 +193,11 @@ class HiddenChain:
             states.append(state)
         return states[::-1]
 
+    def has_value(self, variable: int) -> bool:
+        """Return True if a value of a variable has come."""
+        emission = self.emissions[variable]
+        return emission is not None and not emission.is_empty
+
     def shown_by(self, variable: int, belief: Floats) -> dict[Any, float] | StudentMixture:
         """Return what a belief over the states of the best copy shows of a variable; empty before any value."""
         emission = self.emissions[variable]
@@ -203,10 +208,9 @@ class HiddenChain:
         return StudentMixture(belief.tolist(), emission.students(self.best))
 
     def shown_in_states(self, variable: int) -> list[Any]:
-        """Return what each state of the best copy shows of a variable: `{name: share}`, or a `StudentT`."""
+        """Return what each state of the best copy shows of a variable that came: `{name: share}`, or a `StudentT`."""
         emission = self.emissions[variable]
-        if emission is None:
-            return [{} for _ in range(self.states)]
+        assert emission is not None
         if isinstance(emission, NumberEmission):
             return [*emission.students(self.best)]
         return [dict(zip(emission.codes, row, strict=True)) for row in emission.table[self.best].tolist()]

@@ -57,6 +57,11 @@ class NameEmission:
         self.times: Floats = np.zeros(0)  # each value came, without fading
         self.table: Floats = np.zeros((*shape, 0))
 
+    @property
+    def is_empty(self) -> bool:
+        """True before any name."""
+        return not self.codes
+
     def code_of(self, value: Any) -> int | None:
         """Return the code of a value; None if it never came."""
         return self.codes.get(value, self.codes.get(OTHER))

@@ -21,8 +21,9 @@ import numpy as np
 from stream_bayes.core.draws.drawn_tables import FIRST, gammas
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilies, NumericFamily
-from stream_bayes.core.live_networks.mixed_inference import MixedInference, no_value
+from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import Value, tagged
 
 __all__ = ["DrawnFamilies", "completed"]
@@ -106,7 +107,7 @@ def completed(
             continue
         kind = counts.kinds.get(v)
         if kind is None or not (kind or families.states(v)):
-            raise no_value(v)
+            raise no_value_of([v])
         if kind:
             parents = [values[p] for p in counts.numeric_parents(v)]
             if v in above:

@@ -30,10 +30,11 @@ from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilie
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.measures.truncated_student import TruncatedStudent
+from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence, NoValueKnown
+from stream_bayes.errors import BudgetExceeded, ImpossibleEvidence
 
-__all__ = ["MOST_COMBINATIONS", "MixedInference", "no_value"]
+__all__ = ["MOST_COMBINATIONS", "MixedInference"]
 
 MOST_COMBINATIONS = 2**16  # of missing names, and bins
 MOST_SUMMED_OUT = 2**8  # of them for a density, which is asked of each event
@@ -158,7 +159,7 @@ class MixedInference:
         """Return the probability of each value of a nominal variable. Raise `ImpossibleEvidence` for such evidence."""
         states = self.families.states(target)
         if not states:
-            raise no_value(target)
+            raise no_value_of([target])
         rest = {v: value for v, value in observed.items() if v != target}
         logs: dict[Value, list[float]] = {state: [] for state in states}
         for log_weight, values, _ in self._combinations(rest, target):
@@ -174,7 +175,7 @@ class MixedInference:
     def number(self, target: Value, observed: Mapping[Value, Any]) -> StudentMixture:
         """Return the distribution of a numeric variable. Raise `ImpossibleEvidence` for such evidence."""
         if target not in self.counts.kinds:
-            raise no_value(target)
+            raise no_value_of([target])
         rest = {v: value for v, value in observed.items() if v != target}
         components = [(log, each) for log, _, each in self._combinations(rest, target) if log > -math.inf]
         if not components:
@@ -213,7 +214,7 @@ class MixedInference:
     ) -> SampledMixture:
         """Return the distribution of a numeric variable by likelihood weighting."""
         if target not in self.counts.kinds:
-            raise no_value(target)
+            raise no_value_of([target])
         rest = {v: value for v, value in observed.items() if v != target}
         draws = [
             (number, log, each)
@@ -264,7 +265,7 @@ class MixedInference:
         order = self._order(frozenset(observed) | ({target} if target is not None else set()))
         for v in order:
             if v not in observed and (v not in kinds or (not kinds[v] and not self.families.states(v))):
-                raise no_value(v)
+                raise no_value_of([v])
         order = [v for v in order if v in kinds]
         question = self._question(order, observed, target)
         names = [v for v in order if not kinds[v]]
@@ -433,13 +434,6 @@ def _log_of_sum(logs: list[float]) -> float:
     """Return the logarithm of a sum of numbers that are given as logarithms; -inf of none."""
     most = max(logs, default=-math.inf)
     return most if most == -math.inf else most + math.log(math.fsum(math.exp(log - most) for log in logs))
-
-
-def no_value(v: Value) -> NoValueKnown:
-    """Return the error that says that no value of a variable is known."""
-    return NoValueKnown(
-        f"no value of {shown(v)} is known yet; learn events that have it, or declare its values in a schema"
-    )
 
 
 def _drawn(shares: Mapping[Value, float], rng: np.random.Generator) -> Value:

@@ -71,8 +71,6 @@ class ChainReading:
     def path(self, context: Context, steps: int) -> tuple[list[Any], float]:
         """Return the most probable values of the next events, and the logarithm of their probability (Viterbi)."""
         self._derive()
-        if not self._values:
-            return [], -math.inf
         with np.errstate(divide="ignore"):
             log_shares = np.log(self._shares)
         best = np.full(len(self._states), -math.inf)

@@ -1,14 +1,14 @@
-"""Errors for names that do not exist: of variables, with the nearest one."""
+"""Errors for names that do not exist, with the nearest one, and for variables without a value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from stream_bayes.checked_names import nearest
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 
-__all__ = ["check_variables", "did_you_mean", "unknown_label", "unknown_variable"]
+__all__ = ["check_variables", "did_you_mean", "no_value_of", "unknown_label", "unknown_variable"]
 
 
 def did_you_mean(name: object, names: Iterable[Value], rest: str = "") -> str:
@@ -54,6 +54,27 @@ def check_variables(
     for name in names:
         if name not in listed:
             raise unknown_variable(name, listed, where, whole=whole)
+
+
+def no_value_of(variables: Sequence[object], whole: str = "the network") -> NoValueKnown:
+    """Return the error for a question about variables without any value yet; without variables, about all of a model.
+
+    Examples
+    --------
+    >>> print(no_value_of(["rain"]))
+    no value of 'rain' is known yet; learn events that have it, or declare its values in a schema
+    >>> print(no_value_of([]))
+    the network has no variables yet; learn events first
+    """
+    if not variables:
+        return NoValueKnown(f"{whole} has no variables yet; learn events first")
+    names, it, its = (
+        ", ".join(map(shown, variables)),
+        *(("it", "its") if len(variables) == 1 else ("them", "their")),
+    )
+    return NoValueKnown(
+        f"no value of {names} is known yet; learn events that have {it}, or declare {its} values in a schema"
+    )
 
 
 def unknown_label(variable: Value, value: object, labels: Iterable[Value]) -> BadValue:

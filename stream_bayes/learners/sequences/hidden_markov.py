@@ -241,18 +241,18 @@ class HiddenMarkov(HiddenModel):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one, predict_interval_one and forecast_one forecast them"
             )
-        shares: dict[Any, float] = self.forecast_one(1, x, at, variable)
+        shares: dict[Any, float] = self._forecast(1, x, at, variable)
         return shares
 
     def predict_one(self, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
         """Return the most probable name, or the mean, of a variable in the next event; None before any value."""
-        return mean_or_name(self.forecast_one(1, x, at, variable))
+        return mean_or_name(self._forecast(1, x, at, variable))
 
     def predict_interval_one(
         self, x: X | None = None, at: float | None = None, variable: Any = None, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return the interval that holds a number in the next event with a probability; None before any number."""
-        return interval_of(self.forecast_one(1, x, at, variable), level, variable)
+        return interval_of(self._forecast(1, x, at, variable), level, variable)
 
     def forecast_one(self, k: int, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
         """Return the distribution of a variable in the k-th event from now.
@@ -269,14 +269,20 @@ class HiddenMarkov(HiddenModel):
         Returns
         -------
         `{value: probability}` for names; a `StudentMixture` for numbers, with `mean`, `interval` and `log_density`.
-        Before any value it is empty.
 
         Raises
         ------
         UnknownFeature
             If the model has no such variable.
+        NoValueKnown
+            If no value of the variable is known.
         """
         check_count("k", k)
+        self._check_known([self.variable_names[self._column(variable)]])
+        return self._forecast(k, x, at, variable)
+
+    def _forecast(self, k: int, x: X | None, at: float | None, variable: Any) -> Any:
+        """Return the distribution of a variable in the k-th event from now; empty before any value."""
         column = self._column(variable)
         chain, window = self._answering(x, at)
         belief = chain.ahead(window, k + self._missed_before(x, at))[chain.best]
@@ -318,7 +324,11 @@ class HiddenMarkov(HiddenModel):
         return rows
 
     def emissions(self, variable: Any = None) -> list[Any]:
-        """Return the distribution of a variable in each state: `{name: probability}`, or a `StudentT` of numbers."""
+        """Return the distribution of a variable in each state: `{name: probability}`, or a `StudentT` of numbers.
+
+        Raises `NoValueKnown` if no value of the variable is known.
+        """
+        self._check_known([self.variable_names[self._column(variable)]])
         return self._best.shown_in_states(self._column(variable))
 
     def _column(self, variable: Any) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from stream_bayes.core.live_networks.hidden_bank import HiddenBank
 from stream_bayes.core.live_networks.hidden_chain import HiddenChain
 from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_number
@@ -43,6 +44,12 @@ class HiddenModel(CountLearner):
 
     def _rng_of(self, numbers: tuple[int, ...]) -> np.random.Generator:
         return np.random.default_rng([self.seed, *numbers])
+
+    def _check_known(self, variables: Sequence[Any]) -> None:
+        """Raise `NoValueKnown` unless there are variables, and a value of each has come."""
+        unknown = [v for v in variables if not self._best.has_value(self.variable_names.index(v))]
+        if unknown or not variables:
+            raise no_value_of(unknown, "the model")
 
     @property
     def kinds(self) -> dict[Any, str]:

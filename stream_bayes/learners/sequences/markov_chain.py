@@ -10,6 +10,7 @@ from stream_bayes.core.counts.contexts import START, Context, ContextCounts
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.readings.chain import ChainReading
 from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import OTHER, canonical, is_missing, shown, tagged, untagged
 from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.absent_variables import AbsentVariables
@@ -256,7 +257,7 @@ class MarkovChain(CountLearner):
         at
             The time of the next event, which `pause` and `step` need.
         """
-        return self.forecast_one(1, x, at)
+        return self._forecast(1, x, at)
 
     def predict_one(self, x: X | None = None, at: float | None = None) -> Any:
         """Return the most probable value of the next event; None before any value is known."""
@@ -270,8 +271,14 @@ class MarkovChain(CountLearner):
         ------
         BudgetExceeded
             If k is above 1, or the newest values are missing, and contexts times values are more than 2**24.
+        NoValueKnown
+            If no value is known.
         """
         check_count("k", k)
+        self._check_known()
+        return self._forecast(k, x, at)
+
+    def _forecast(self, k: int, x: X | None, at: float | None) -> dict[Any, float]:
         recent = self._recent(x, at)
         return self.reading.forecast(recent.context, recent.gap + k)
 
@@ -280,9 +287,10 @@ class MarkovChain(CountLearner):
     ) -> tuple[list[Any], float]:
         """Return the most probable values of the next k events together, and the logarithm of their probability.
 
-        After missing values the path covers these, too, and begins with them.
+        After missing values the path covers these, too, and begins with them. Raises `NoValueKnown` before any.
         """
         check_count("k", k)
+        self._check_known()
         recent = self._recent(x, at)
         return self.reading.path(recent.context, recent.gap + k)
 
@@ -306,6 +314,10 @@ class MarkovChain(CountLearner):
             once = sum(count == 1 for count in self.store.tables.get((), {}).values())
             share = min(1.0, max(once, 0.5) / self.clock) if self.clock else 1.0
         return math.log(share) if share > 0.0 else -math.inf, (self.variable,) if is_novel else ()
+
+    def _check_known(self) -> None:
+        if not self.store.values:
+            raise no_value_of([self.variable])
 
     def _recent(self, x: X | None, at: float | None) -> RecentValues:
         return self._before(self._sequences, self._sequences.name_of(x), self._sequences.moment(at))

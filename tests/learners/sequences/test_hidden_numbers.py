@@ -101,7 +101,6 @@ def test_the_farther_out_a_number_is_the_more_surprising_it_is_at_any_distance_a
 def test_constants_gaps_huge_and_first_numbers_leave_finite_answers_and_bad_ones_change_nothing() -> None:
     model = HiddenMarkov(["load", "sound"], states="learn", restarts=2, key="id", numbers="load", lag=2)
     assert model.kinds == {"load": "numeric"}
-    assert model.forecast_one(1, {"id": 1}, variable="load") == {}
     assert model.predict_interval_one({"id": 1}, variable="load") is None
     for k in range(300):
         load = (5, 5.0, None, 1e100, -1e100)[k // 60]

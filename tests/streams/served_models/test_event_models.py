@@ -91,7 +91,7 @@ def test_each_event_is_scored_and_predicted_as_the_model_does_it_alone(tmp_path:
         alone.learn_one(row)
         shares = answer["probabilities"]
         assert shares["sky"] == pytest.approx(before)
-        assert shares["sky@+1"] == pytest.approx(alone.forecast_one(1, row))
+        assert shares["sky@+1"] == pytest.approx(alone.predict_proba_one(row))
     mixed = tmp_path / "mixed"
     mixed.mkdir()
     pipeline(mixed, "mixed-network", weather(200), intervals=0.5).run()
