@@ -204,13 +204,15 @@ class EvidenceTable:
         codes: cython.int[::1],
         size: cython.Py_ssize_t,
         mean_weight: cython.double,
+        borders: cython.int[::1],
         site_codes: cython.int[::1] = None,
     ) -> cython.double:
         """Return the highest score of a passage: of `size` tokens in a row, as if the message were no more.
 
-        Passages begin every half of `size`. The score is the margin plus `mean_weight` times the mean log-odds. `codes`
-        are the message's tokens, in the order in which they first occur; `site_codes` the same tokens in the site's
-        table. A message of no more than `size` tokens is one passage.
+        Passages begin every half of `size`, and at each border: the place of a token, in rising order. The score is the
+        margin plus `mean_weight` times the mean log-odds. `codes` are the message's tokens, in the order in which they
+        first occur; `site_codes` the same tokens in the site's table. What lies between two borders and is of no more
+        than `size` tokens is one passage.
         """
         k: cython.Py_ssize_t
         common: cython.Py_ssize_t = -1
@@ -228,10 +230,16 @@ class EvidenceTable:
         score: cython.double
         w: cython.double
         is_first: cython.bint = True
+        passed: cython.Py_ssize_t = 0  # borders
+        stop: cython.Py_ssize_t = borders[0] if borders.shape[0] else tokens
         is_over: cython.bint = self.site is not None
         site: EvidenceTable = self.site if is_over else self
         self.begin()
         for k in range(tokens):
+            if k == stop:
+                last_above, last_below, last_total, before = 0.0, 0.0, 0, 0
+                passed += 1
+                stop = borders[passed] if passed < borders.shape[0] else tokens
             if is_over:
                 common = site_codes[k]
                 if common >= 0:
@@ -244,8 +252,8 @@ class EvidenceTable:
                 below += w
             filled += 1
             # A last half that would be short is a part of the one before it.
-            if k + 1 == tokens or (filled >= step and tokens - k - 1 >= step):
-                if before > 0 or k + 1 == tokens:
+            if k + 1 == stop or (filled >= step and stop - k - 1 >= step):
+                if before > 0 or k + 1 == stop:
                     score = (total + last_total) * PER_STEP / float(filled + before) ** 0.5
                     score += mean_weight * (above + last_above) / (below + last_below + self.reserve)
                     if is_first or score > best:

@@ -29,7 +29,7 @@ MAX_DIGITS: Final = 3  # of a word
 # The prefixes of tokens that say how a message is made, and not who wrote it to whom; see `mail/text/tokens.py`.
 SHARED: Final = (
     *("subject:", "shape:", "long:", "hops:", "html:", "hidden:", "text:", "mime:"),
-    *("charset:", "file:.", "unread:", "defect:", "sender:", "auth:", "arc:"),
+    *("charset:", "file:.", "unread:", "defect:", "part:", "sender:", "auth:", "arc:"),
 )
 
 

@@ -34,7 +34,7 @@ from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.tokens import UNREAD, Bag
+from stream_bayes.mail.text.tokens import BORDERS, UNREAD, Bag
 from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["MIN_LEARNED", "SpamFilter"]
@@ -196,6 +196,7 @@ class SpamFilter(base.Classifier):
     def _begin_tokens(self) -> None:
         """Begin what depends on the hashes of tokens."""
         self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._borders = frozenset(self.stored_bag(dict.fromkeys(BORDERS, 1)))
         self.tokenizer.correspondents = Correspondents(self.token_key)
 
     @property
@@ -472,7 +473,9 @@ class SpamFilter(base.Classifier):
         if not self._unread.isdisjoint(bag):
             return True
         first = self.unwanted_contest
-        return first.log_odds(first.scorer.passage_score(bag, score)) >= PASSAGE_ODDS
+        borders = [place for place, token in enumerate(bag) if token in self._borders]
+        passage = first.scorer.passage_score(score, np.array(borders, np.int32), bag)
+        return first.log_odds(passage) >= PASSAGE_ODDS
 
     def predict_one(self, x: MessageOrBag, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
         """Return the most probable class; None before anything was learned."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.errors import CannotMerge, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier, check_learner
@@ -86,7 +87,7 @@ class LearnerScorer:
                 score = (unwanted - wanted) / math.sqrt(max(len(bag), 1))
         return MessageScore(NO_CODES, min(max(score, -MAX_SCORE), MAX_SCORE), 0.5, self.version)
 
-    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+    def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score of the message: a learner reads it whole."""
         return score.score
 

@@ -58,8 +58,11 @@ class Scorer(Protocol):
         """Score a message."""
         ...
 
-    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
-        """Return the highest score that a passage of a message would have alone; `score` must be its score now."""
+    def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
+        """Return the highest score that a passage of a message would have alone; `score` must be its score now.
+
+        No passage crosses a border: the place in the bag of a token that begins a part.
+        """
         ...
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:

@@ -74,9 +74,9 @@ class TokenScorer:
         mean, margin = self.table.score(codes, len(bag))
         return MessageScore(codes, margin + MEAN_WEIGHT * mean, logistic(margin), self.version)
 
-    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+    def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
         return passage
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:

@@ -292,10 +292,10 @@ class UserScorer(TokenScorer):
         score, probability = self._scored(codes, len(bag), self.site.table.codes_of(bag))
         return MessageScore(codes, score, probability, self.version)
 
-    def passage_score(self, bag: dict[str, int], score: MessageScore) -> float:
+    def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
         site_codes = self.site.table.codes_of(bag)
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, site_codes)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders, site_codes)
         return passage
 
     def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> RecordedScore:

@@ -48,6 +48,8 @@ _BY_TYPE: Final = {
     "image/svg+xml": "page",
     "application/xhtml+xml": "page",
     "text/html": "page",
+    "text/enriched": "enriched",
+    "text/richtext": "enriched",
     "text/calendar": "calendar",
     "text/rtf": "rtf",
     "application/rtf": "rtf",

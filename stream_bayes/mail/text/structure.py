@@ -42,11 +42,11 @@ class PartLeaf:
     name: bytes = b""  # of the attached file
     depth: int = 0
     disposition: str = ""
-    alternative: int = 0  # the number of the multipart/alternative that it is one form of; 0 for none
+    # Each multipart/alternative around it, the outermost first: its number, and that of the form it belongs to.
+    forms: tuple[tuple[int, int], ...] = ()
     is_cut: bool = False  # the middle of its body is left out
-    # Those of the message that it is the body of; a part has none.
+    # Its own, and those of a message within the message, or of a multipart, that begins with it.
     headers: list[Header] = field(default_factory=list)
-    branch: int = 0  # the number of the form within the multipart/alternative
 
 
 @dataclass(slots=True)
@@ -69,8 +69,8 @@ class _Entity:
     stop: int
     depth: int
     default: str  # its type, where it states none
-    alternative: int = 0  # the number of the multipart/alternative around it
-    branch: int = 0  # the number of the part of it
+    forms: tuple[tuple[int, int], ...] = ()  # as of a `PartLeaf`
+    title: list[Header] = field(default_factory=list)  # the headers of what begins with it
 
 
 @dataclass(slots=True)
@@ -209,13 +209,14 @@ class _Scan:
     ) -> None:
         """Push the parts of an entity on the stack, or make it a leaf."""
         media, inside = content.media, entity.depth + 1
+        title = entity.title + headers if entity.depth else []
         # An encoded message is no container before it is decoded.
         if media.startswith("multipart/") or (media == "message/rfc822" and not content.encoding):
             if inside > self.limits.depth:
                 self.defects["deep"] = None
             elif media == "message/rfc822":
                 self.containers.append(media)
-                waiting.append(_Entity(body, entity.stop, inside, "text/plain"))
+                waiting.append(_Entity(body, entity.stop, inside, "text/plain", entity.forms, title))
                 return
             elif not content.boundary:
                 self.defects["no-boundary"] = None
@@ -224,13 +225,11 @@ class _Scan:
                 if parts:
                     self.containers.append(media)
                     default = "message/rfc822" if media == "multipart/digest" else "text/plain"
-                    alternative = entity.alternative
-                    if media == "multipart/alternative":
-                        alternative = self.alternatives = self.alternatives + 1
                     is_choice = media == "multipart/alternative"
+                    self.alternatives += is_choice
                     for number, (start, stop) in reversed(list(enumerate(parts))):
-                        branch = number if is_choice else entity.branch
-                        waiting.append(_Entity(start, stop, inside, default, alternative, branch))
+                        forms = (*entity.forms, (self.alternatives, number)) if is_choice else entity.forms
+                        waiting.append(_Entity(start, stop, inside, default, forms, [] if number else title))
                     return
                 self.defects["no-parts"] = None
             media = "text/plain"  # any other type is read as plain text
@@ -243,10 +242,9 @@ class _Scan:
             content.name,
             entity.depth,
             content.disposition,
-            entity.alternative,
+            entity.forms,
             is_cut,
-            headers if entity.depth else [],
-            entity.branch,
+            title,
         )
         self.leaves.append(leaf)
 

@@ -12,6 +12,7 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
     hidden:                            hidden text: its means, size, and first words
     text:                              letters that are not what they look like
     mime: charset: file: boundary:     the structure
+    part:                              the beginning of a further part that is shown
     unread:                            attached files that may hold text and were not read
     defect:                            defects of the message
 """
@@ -28,6 +29,7 @@ from stream_bayes.mail.text.attachments import kind_of, read_attachment
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
+from stream_bayes.mail.text.enriched import text_of_enriched
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
 from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen, spaced_words
@@ -39,7 +41,7 @@ from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, cano
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
-__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text"]
+__all__ = ["BORDERS", "UNREAD", "Bag", "bag_of_message", "bag_of_text"]
 
 Bag = dict[str, int]
 
@@ -52,9 +54,19 @@ MAX_ALT_LETTERS = 300  # of the text of a picture
 MAX_ALT = 50  # pictures of a page whose texts are read
 MAX_ARMOURED = 1 << 19  # bytes of files in a text as uuencode
 MAX_INNER = 3  # encoded messages within one another
+MAX_BORDERS = 100  # of parts
+MAX_HOPS = 8  # that are counted
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 # Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
-UNREAD = ("defect:long-text", "defect:oversize", "defect:many-parts", "defect:empty", "defect:no-text")
+UNREAD = tuple(
+    f"defect:{defect}"
+    for defect in ("long-text", "oversize", "many-parts", "many-tokens", "deep", "empty", "no-text")
+)
+# Tokens between headers and text, and between the texts of two parts: no passage crosses them.
+BORDERS = (
+    *(f"hops:{number}" for number in range(MAX_HOPS + 1)),
+    *(f"part:{number}" for number in range(2, MAX_BORDERS + 1)),
+)
 _BLANKS = re.compile(r"\s{3,}")
 
 
@@ -62,6 +74,7 @@ def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
     """Return the tokens of a text without headers, such as a short message."""
     reader = _Reader(limits, pairs)
     reader.read_text(reader.cut(text))
+    reader.check_room()
     for defect in reader.defects:
         reader.bag[f"defect:{defect}"] = 1
     return reader.bag
@@ -101,10 +114,16 @@ class _Reader:
         self.left = MAX_FULL_PARTS * limits.text  # letters that may be read
         self.defects: dict[str, None] = {}
         self.has_text = False  # in what the message shows
+        self.parts = 1  # that are shown
 
     def add(self, tokens: list[str]) -> None:
         """Count tokens."""
         add_tokens(self.bag, tokens, self.limits.tokens)
+
+    def check_room(self) -> None:
+        """Note a defect if the bag is full: later words are not counted."""
+        if len(self.bag) >= self.limits.tokens:
+            self.defects["many-tokens"] = None
 
     def read_headers(self, found: Outline, authserv_id: str | None) -> None:
         """Count the tokens of the message's headers."""
@@ -122,7 +141,7 @@ class _Reader:
         tokens += sender_tokens(found.headers)
         if authserv_id is not None:
             tokens += authentication_tokens(found.headers, authserv_id)
-        tokens.append(f"hops:{min(routes, 8)}")
+        tokens.append(f"hops:{min(routes, MAX_HOPS)}")
         self.add(tokens)
 
     def decoded(self, value: bytes) -> tuple[str, list[str]]:
@@ -161,22 +180,26 @@ class _Reader:
         if encoded:
             for place, content in zip(places, decode(encoded), strict=True):
                 readable[place] = (*readable[place][:2], content)
-        # Of several forms of a text, the reader sees the last page.
-        pages = {
-            leaf.alternative: leaf.branch for leaf, kind, _ in readable if kind == "page" and leaf.alternative
-        }
-        for leaf, kind, body in readable:
+        # Of several forms of a text, the reader sees the last one with a page.
+        pages = {form for leaf, kind, _ in readable if kind == "page" for form in leaf.forms}
+        last = dict(sorted(pages))
+        # Words count where they first occur: those of a short part must not be taken for those of a long one.
+        for leaf, kind, body in sorted(readable, key=lambda one: len(one[2])):
+            is_seen = kind not in _FORMS or all(last.get(choice, form) == form for choice, form in leaf.forms)
+            if is_seen:
+                self.begin_part()
             if kind == "message":
                 self.read_message(body, decode, depth + 1)
             elif kind in _READ_AS_TEXT:
-                is_seen = (
-                    pages.get(leaf.alternative, leaf.branch) == leaf.branch
-                    if kind == "page"
-                    else (leaf.alternative not in pages)
-                )
-                self.read_part(leaf, body, is_page=kind == "page", is_seen=is_seen)
+                self.read_part(leaf, body, kind, is_seen=is_seen)
             else:
-                self.read_attached(kind, body)
+                self.read_attached(kind, body, is_seen=is_seen)
+
+    def begin_part(self) -> None:
+        """Mark the beginning of a part, if one before has shown a text."""
+        if self.has_text:
+            self.parts = min(self.parts + 1, MAX_BORDERS)
+            self.add([f"part:{self.parts}"])
 
     def read_message(self, raw: bytes, decode: DecodeParts, depth: int) -> None:
         """Count the words of a message that came encoded, as of one within the message."""
@@ -184,15 +207,19 @@ class _Reader:
             self.add(["unread:message"])
             return
         found = outline(raw, self.limits)
+        self.defects.update({defect: None for defect in found.defects if f"defect:{defect}" in UNREAD})
         self.read_title(found.headers)
         self.read_parts(found.leaves, decode, depth)
         self.add(self.tokens_of_leaves(found.leaves))
 
-    def read_attached(self, kind: str, data: bytes) -> None:
-        """Count the words, links and names of files of an attached file."""
+    def read_attached(self, kind: str, data: bytes, *, is_seen: bool = True) -> None:
+        """Count the words, links and names of files of an attached file; of an unseen one a few, as hidden ones."""
         attached = read_attachment(kind, data, self.limits.text)
         if not attached.is_whole:
             self.add([f"unread:{kind}"])
+        if not is_seen:
+            self.add(hidden_tokens("alternative", attached.text))
+            return
         self.add(url_tokens(attached.links))
         for name in attached.names:
             self.add(_tokens_of_file(self.as_seen(name)))
@@ -219,14 +246,14 @@ class _Reader:
             if name.lower() in ("subject", "from"):
                 self.read_words(self.decoded(value)[0])
 
-    def read_part(self, leaf: PartLeaf, body: bytes, *, is_page: bool, is_seen: bool) -> None:
+    def read_part(self, leaf: PartLeaf, body: bytes, kind: str, *, is_seen: bool) -> None:
         """Count the words of a part of text; of one that is shown to nobody only a few, as hidden ones."""
         self.read_title(leaf.headers)
-        charset = leaf.charset or (charset_of_page(body) if is_page else "")
+        charset = leaf.charset or (charset_of_page(body) if kind == "page" else "")
         text, defect = decode_text(body, charset)
         if defect:
             self.defects[defect] = None
-        if is_page:
+        if kind == "page":
             text = self.cut(shortened(text, self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
@@ -234,6 +261,8 @@ class _Reader:
             page = read_page(_TURNED.sub(_as_mark, with_texts_of_pictures(text)))
             self.add(page.hidden)
             text = page.text
+        elif kind == "enriched":
+            text = self.cut(text_of_enriched(text))
         else:
             text = self.cut(self.without_armour(text))
         if is_seen:
@@ -302,6 +331,7 @@ class _Reader:
         if found.boundary:
             tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
         self.add(list(tokens))
+        self.check_room()
         # Defects are rare and strong evidence: they count even in a full bag.
         for defect in (*found.defects, *self.defects):
             self.bag[f"defect:{defect}"] = 1
@@ -322,7 +352,8 @@ class _Reader:
         return list(tokens)
 
 
-_READ_AS_TEXT = frozenset({"text", "page", "message"})
+_READ_AS_TEXT = frozenset({"text", "enriched", "page", "message"})
+_FORMS = frozenset({"text", "enriched", "page", "rtf"})  # of a text, of which a reader sees one
 
 
 def _tokens_of_file(name: str) -> list[str]:

@@ -49,6 +49,35 @@ def test_words_of_ham_around_a_spam_do_not_make_it_ham(model: SpamFilter) -> Non
     assert model.verdict_one(f"{ham}\n{many}\n".encode()) == "ham"
 
 
+def test_a_short_spam_in_one_part_beside_ham_in_another_is_not_ham(model: SpamFilter) -> None:
+    rng = np.random.default_rng(4)
+    sender = "ham3@ham.example.com"
+    many = text(rng, "ham", 400)
+    short = " ".join(rng.choice(WORDS["spam"], 12))
+    ham, spam = (f"Content-Type: text/plain\n\n{words}\n".encode() for words in (many, short))
+    page = f"Content-Type: text/html\n\n<p>{short}\n".encode()
+    known = f"Content-Type: text/plain\n\n{many} {short}\n".encode()  # all words are in the other one
+    mails = {
+        "before": multipart(spam, ham, sender=sender),
+        "after": multipart(ham, spam, sender=sender),
+        "between": multipart(ham, spam, ham, sender=sender),
+        "page": multipart(ham, page, sender=sender, media="multipart/related"),
+        "event": multipart(ham, f"Content-Type: text/calendar\n\nSUMMARY:{short}\n".encode(), sender=sender),
+        "message": multipart(
+            ham, b"Content-Type: message/rfc822\n\nSubject: notes\n\n" + spam, sender=sender
+        ),
+        "words of the other part": multipart(known, spam, sender=sender),
+        "under headers of ham": plain(short, sender=sender),
+    }
+    user, keyed = UserFilter(model), SpamFilter(key=b"k" * 16)
+    for number in range(300):
+        label = "spam" if number % 2 else "ham"
+        keyed.learn_one(plain(text(rng, label), sender=f"{label}{number % 20}@{label}.example.com"), label)
+    for one in (model, user, keyed):
+        assert {name: one.verdict_one(raw) for name, raw in mails.items()} == dict.fromkeys(mails, "unsure")
+        assert one.verdict_one(multipart(ham, ham, sender=sender)) == "ham"
+
+
 def test_the_spammiest_passage_has_the_score_of_its_tokens_alone(model: SpamFilter) -> None:
     scorer = model.unwanted_contest.scorer
     assert isinstance(scorer, TokenScorer)
@@ -61,7 +90,18 @@ def test_the_spammiest_passage_has_the_score_of_its_tokens_alone(model: SpamFilt
         spans = list(zip(ends, ends[2:], strict=False)) or [(0, tokens)]
         alone = [scorer.score(dict.fromkeys(drawn[start:stop], 1)).score for start, stop in spans]
         codes = scorer.table.codes_of(dict.fromkeys(drawn, 1))
-        assert math.isclose(scorer.table.spammiest(codes, PASSAGE, MEAN_WEIGHT), max(alone), rel_tol=1e-9)
+        borders = np.array([place for place in (0, 40, 41, 300) if place < tokens], np.int32)
+        pieces = [
+            scorer.table.spammiest(piece, PASSAGE, MEAN_WEIGHT, np.zeros(0, np.int32))
+            for piece in np.split(codes, borders)
+            if len(piece)
+        ]
+        assert scorer.table.spammiest(codes, PASSAGE, MEAN_WEIGHT, borders) == max(pieces)
+        assert math.isclose(
+            scorer.table.spammiest(codes, PASSAGE, MEAN_WEIGHT, np.zeros(0, np.int32)),
+            max(alone),
+            rel_tol=1e-9,
+        )
 
 
 @pytest.mark.parametrize(
