@@ -11,7 +11,9 @@ from __future__ import annotations
 import cython
 
 BREAK_TAGS = frozenset(
-    "p br div td th tr table li ul ol h1 h2 h3 h4 h5 h6 hr center blockquote pre option dd dt title img input".split()
+    "p br div td th tr table li ul ol h1 h2 h3 h4 h5 h6 hr center blockquote pre option dd dt title img input"
+    " address article aside details dialog dl fieldset figcaption figure footer form header main nav"
+    " section summary".split()
 )
 VOID = frozenset(
     "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split()
@@ -139,6 +141,7 @@ def walk_page(
     source: str,
     look,
     style_of,
+    has_context: cython.bint,
     plain,
     seen_through,
     most_tags: cython.Py_ssize_t,
@@ -147,7 +150,8 @@ def walk_page(
     """Return the visible text, the hidden text, the reasons, the last look, and the place after the last tag.
 
     `look` is that of text outside all elements: an object with `hidden`, the reason why text is hidden, or "".
-    `style_of` returns the own style of an element with a name and attributes; `plain` is the style of one without any.
+    `style_of` returns the own style of an element with a name and attributes, within others: the list of their names
+    and attributes, the outermost first, which counts only if `has_context`. `plain` is the style of one without any.
     `seen_through` returns the look of the inner of two elements, from the look of the outer and its style. At most
     `most_tags` tags are followed. The place is that after the last of them, if there are more; otherwise -1. Elements
     within one another deeper than `deepest` are not opened.
@@ -156,6 +160,8 @@ def walk_page(
     concealed: list = []
     reasons: dict = {}
     elements: list = []  # the names of those that are open, the innermost last
+    around: list = []  # the same, each with its attributes
+    kept: list = []  # the styles that depend on the elements around
     looks: list = []  # around them
     counts: dict = {}  # of the names that are open
     styles: dict = {}
@@ -239,14 +245,18 @@ def walk_page(
             if len(elements) == deepest:
                 reasons["deep"] = None
             else:
+                del around[len(elements) :]
                 elements.append(name)
                 looks.append(look)
                 counts[name] = counts.get(name, 0) + 1
                 key = (name, attributes)
-                style = styles.get(key)
+                style = None if has_context else styles.get(key)
                 if style is None:
-                    style = style_of(name, attributes)
+                    style = style_of(name, attributes, around)
                     styles[key] = style
+                    if has_context:
+                        kept.append(style)
+                around.append(key)
                 if style is not plain:
                     # By identity, as all looks and styles of a page live as long as the walk: their hashes are slow.
                     pair = (id(look), id(style))

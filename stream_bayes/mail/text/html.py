@@ -11,22 +11,24 @@ import re
 from html import unescape
 from typing import Final, NamedTuple
 
-from stream_bayes.mail.text._pages import walk_page
-from stream_bayes.mail.text.styles import PLAIN, Style, parse_sheet
+from stream_bayes.mail.text._pages import attributes_of, walk_page
+from stream_bayes.mail.text.sheets import LONG_NUMBER, Sheet, holds_at_a_desk
+from stream_bayes.mail.text.styles import PLAIN
 from stream_bayes.mail.text.tags import rounded
-from stream_bayes.mail.text.visibility import LONG_NUMBER, PAPER, look_within, may_hide, style_of
+from stream_bayes.mail.text.visibility import PAPER, look_within, may_hide, style_of
 
 __all__ = ["Page", "hidden_tokens", "read_page", "shortened"]
 
 # Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
 _UNREAD = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b[^>]{0,500}>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b([^>]{0,500})>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _RUN = re.compile(r"<{2,}")
 _ANY_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 _BREAK = re.compile(
-    r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
+    r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input"
+    r"|address|article|aside|details|dialog|dl|fieldset|figcaption|figure|footer|form|header|main|nav|section|summary)\b)",
     re.IGNORECASE,
 )
 _DATA = re.compile(r"data:[^\s\"'<>)]{200,}", re.IGNORECASE)
@@ -66,14 +68,16 @@ def read_page(source: str) -> Page:
         source = _RUN.sub("<", source)
 
     def cut(match: re.Match[str]) -> str:
-        if match[2] and match[1].lower() == "style":
-            sheets.append(match[2])
+        if match[3] and match[1].lower() == "style":
+            media = dict(attributes_of(match[2], 0)).get("media", "") if "=" in match[2] else ""
+            if not media or holds_at_a_desk(media):
+                sheets.append(match[3])
         return " " if match[1] and match[1].lower() == "title" else ""
 
     source = _UNREAD.sub(cut, source)
     if not sheets and not may_hide(source):
         return Page(_text(_ANY_TAG.sub("", _BREAK.sub(" <", source))), [])
-    return _walk(source, parse_sheet("\n".join(sheets)) if sheets else {})
+    return _walk(source, Sheet("\n".join(sheets)))
 
 
 def _text(source: str) -> str:
@@ -85,17 +89,20 @@ def _text(source: str) -> str:
     return unescape(LONG_NUMBER.sub(" ", "&".join(parts))) + rest
 
 
-def _walk(source: str, sheet: dict[str, Style]) -> Page:
+def _walk(source: str, sheet: Sheet) -> Page:
     """Return the visible text of a page, and tokens of the hidden text."""
     shown, concealed, reasons, look, rest = walk_page(
         source,
         PAPER,
-        lambda name, attributes: style_of(name, attributes, sheet),
+        lambda name, attributes, around: style_of(name, attributes, sheet, around),
+        sheet.has_context,
         PLAIN,
         look_within,
         MAX_FOLLOWED,
         MAX_OPEN,
     )
+    if sheet.is_cut or sheet.tests_left < 0:
+        reasons["many-rules"] = None
     if rest >= 0:
         reasons["many-tags"] = None
         text = _ANY_TAG.sub("", _BREAK.sub(" <", source[rest:]))

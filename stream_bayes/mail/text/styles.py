@@ -1,9 +1,6 @@
 """The part of CSS by which senders hide text: display, visibility, opacity, size, colour, clipping and position.
 
-    "color: #FEFEFE; font-size: 0"  ->  Style(removed="", tiny=True, invisible=None, color=0xFEFEFE, background=None)
-
-A style sheet is read as far as such tricks need: rules of tags, classes and ids, without those inside conditions such
-as `@media (max-width: 480px)`, which ordinary newsletters use to hide text from small screens.
+"color: #FEFEFE; font-size: 0"  ->  Style(removed="", size=0.0, invisible=None, color=0xFEFEFE, background=None)
 """
 
 from __future__ import annotations
@@ -13,11 +10,23 @@ from colorsys import hls_to_rgb
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["PLAIN", "UNKNOWN", "Style", "color_of", "parse_sheet", "parse_style"]
+__all__ = [
+    "PLAIN",
+    "UNKNOWN",
+    "Declarations",
+    "Style",
+    "clean_css",
+    "color_of",
+    "declarations_of",
+    "declare",
+    "is_evident",
+    "style_of_declared",
+]
+
+Declarations = dict[str, str]  # values by property, the last one written last
 
 UNKNOWN: Final = -1  # the colour of a picture
 MAX_DECLARATIONS: Final = 60  # of a rule
-MAX_RULES: Final = 500  # of a sheet
 MIN_OFFSET: Final = {
     "": 300.0,
     "px": 300.0,
@@ -28,22 +37,40 @@ MIN_OFFSET: Final = {
     "vw": 100.0,
     "vh": 100.0,
 }
-MAX_TINY: Final = {
-    "": 2.0,
-    "px": 2.0,
-    "pt": 2.0,
-    "em": 0.15,
-    "rem": 0.15,
-    "%": 15.0,
-    "vw": 0.1,
-    "ex": 0.3,
-    "mm": 0.5,
+MIN_BEYOND: Final = 3_000.0  # dots to the right or below, of what is placed there
+PLAIN_SIZE: Final = 16.0  # dots, of letters
+# Dots of a unit, and the scales of those that are relative to the size around.
+DOTS: Final = {"": 1.0, "px": 1.0, "pt": 4 / 3, "mm": 3.78, "rem": PLAIN_SIZE, "vw": 10.0, "vh": 8.0}
+SCALES: Final = {"em": 1.0, "%": 0.01, "ex": 0.5}
+NAMED_SIZES: Final = {
+    "xx-small": 9.0,
+    "x-small": 10.0,
+    "small": 13.0,
+    "medium": 16.0,
+    "initial": 16.0,
+    "large": 18.0,
+    "x-large": 24.0,
+    "xx-large": 32.0,
 }
+MIN_SPACING: Final = {
+    "": -8.0,
+    "px": -8.0,
+    "pt": -6.0,
+    "em": -0.5,
+    "rem": -0.5,
+}  # at which letters lie on one another
 MAX_OPACITY: Final = 0.1
+_EVIDENT: Final = frozenset(
+    "display content-visibility opacity filter left top right bottom text-indent margin-left margin-top margin inset"
+    " position transform scale translate zoom letter-spacing line-height clip clip-path overflow overflow-x overflow-y"
+    " height max-height width max-width font font-size visibility color background background-color background-image"
+    " background-clip -webkit-background-clip -webkit-text-fill-color".split()
+)
+_OFFSETS: Final = ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top")
+_CUTTING: Final = frozenset({"hidden", "clip", "auto", "scroll"})
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
-_BRACE = re.compile(r"[{}]")
 _LENGTH = re.compile(r"(-?)(\d{0,6}\.?\d{1,6})\s?(px|pt|em|rem|ex|mm|vw|vh|%)?")
 _FONT_SIZE = re.compile(r"(?:^|\s)(\d{0,6}\.?\d{1,6}(?:px|pt|em|rem|ex|mm|vw|%)?)(?=[/\s])")
 _HEX = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})(?:[0-9a-f]{1,2})?")
@@ -53,13 +80,17 @@ _RGB = re.compile(
 _HSL = re.compile(
     r"hsla?\(\s?([\d.]{1,6})(?:deg)?[\s,]{1,3}([\d.]{1,5})%[\s,]{1,3}([\d.]{1,5})%(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
 )
-_SELECTOR = re.compile(r"(?:[a-z][a-z0-9]{0,15}[\s>]{1,3}){0,5}([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?")
-_SHRUNK = re.compile(r"scale[xy]?\(\s?0*\.?0*\s?[,)]|translate[xy]?\([^)]{0,20}-\d{3}")
+_SHRUNK = re.compile(
+    r"(?:scale(?:3d|[xy])?\(|^)\s?(?:0+|0*\.0\d{0,9})\s?(?:[,)]|$)|rotate[xy]\(\s?-?90|translate[xy]?\([^)]{0,20}-\d{3}"
+)
+_COLOR_WORD = re.compile(r"#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^()]{0,60}\)|\b[a-z]{3,20}\b")
+_CALCULATION = re.compile(r"(?:-webkit-)?calc\(([^()]{0,60})\)")
 _FADED = re.compile(r"opacity=0|opacity\(\s?(?:0?\.0\d*|0|\d%|0?\.\d{1,3}%)\s?\)")
 _CUT = re.compile(r"rect\(\s?[01](?:px)?[\s,]{1,3}[01](?:px)?|inset\(\s?(?:50|[6-9]\d|100)%|circle\(\s?0")
 
 _COLORS: Final = {
     "white": 0xFFFFFF, "snow": 0xFFFAFA, "ivory": 0xFFFFF0, "ghostwhite": 0xF8F8FF, "whitesmoke": 0xF5F5F5,
+    "aliceblue": 0xF0F8FF, "seashell": 0xFFF5EE, "honeydew": 0xF0FFF0, "lavenderblush": 0xFFF0F5,
     "floralwhite": 0xFFFAF0, "mintcream": 0xF5FFFA, "azure": 0xF0FFFF, "black": 0x000000, "red": 0xFF0000,
     "green": 0x008000, "lime": 0x00FF00, "blue": 0x0000FF, "yellow": 0xFFFF00, "navy": 0x000080, "gray": 0x808080,
     "grey": 0x808080, "silver": 0xC0C0C0, "maroon": 0x800000, "purple": 0x800080, "fuchsia": 0xFF00FF,
@@ -71,10 +102,11 @@ class Style(NamedTuple):
     """The declarations of one rule that decide if text is seen; None for a property that is not declared."""
 
     removed: str = ""  # the reason why neither the element nor anything in it is seen
-    tiny: bool | None = None  # the size of letters
+    size: float | None = None  # of letters, in dots
     invisible: bool | None = None
     color: int | None = None
     background: int | None = None
+    scale: float = 1.0  # of the size around, without a size
 
     def under(self, other: Style) -> Style:
         """Return this style overridden by another one."""
@@ -82,10 +114,11 @@ class Style(NamedTuple):
             return self if other is PLAIN else other
         return Style(
             other.removed or self.removed,
-            self.tiny if other.tiny is None else other.tiny,
+            other.size if other.size is not None or self.size is None else self.size * other.scale,
             self.invisible if other.invisible is None else other.invisible,
             self.color if other.color is None else other.color,
             self.background if other.background is None else other.background,
+            self.scale * other.scale if other.size is None else 1.0,
         )
 
 
@@ -93,68 +126,80 @@ PLAIN: Final = Style()
 
 
 @lru_cache(maxsize=4096)
-def parse_style(text: str) -> Style:
-    """Return the style of a block of declarations.
+def declarations_of(text: str) -> tuple[Declarations, Declarations]:
+    """Return the declarations of a block, and the important ones. They are cached: do not change them.
 
     Examples
     --------
-    >>> parse_style("left: -9999px").removed, parse_style("FONT-SIZE:0").tiny, parse_style("display:block").removed
-    ('off-screen', True, '')
+    >>> declarations_of("Display : none !important; left:0")
+    ({'left': '0'}, {'display': 'none'})
     """
-    found: dict[str, str] = {}
-    for part in _clean(text).split(";", MAX_DECLARATIONS)[:MAX_DECLARATIONS]:
+    declared: Declarations = {}
+    important: Declarations = {}
+    for part in clean_css(text).split(";", MAX_DECLARATIONS)[:MAX_DECLARATIONS]:
         name, _, value = part.partition(":")
-        found[name.strip()] = value.partition("!")[0].strip()
+        value, mark, _ = value.partition("!")
+        if "calc(" in value:
+            value = _CALCULATION.sub(r"\1", value)
+        declare(important if mark else declared, {name.strip(): value.strip()})
+    return declared, important
+
+
+def declare(found: Declarations, more: Declarations) -> None:
+    """Add declarations that override those before."""
+    for name, value in more.items():
+        if name == "background":
+            found.pop("background-color", None)
+            found.pop("background-image", None)
+        elif name == "background-color" and not _is_picture(found.get("background", "")):
+            found.pop("background", None)
+        found[name] = value
+
+
+def is_evident(declared: Declarations) -> bool:
+    """Return True for declarations that may hide or show text."""
+    return not _EVIDENT.isdisjoint(declared)
+
+
+def style_of_declared(found: Declarations) -> Style:
+    """Return the style of declarations.
+
+    Examples
+    --------
+    >>> style_of_declared({"left": "-9999px"}).removed, style_of_declared({"font-size": "0"}).size
+    ('off-screen', 0.0)
+    """
     removed = _removal(found)
-    tiny = _is_tiny(found["font-size"]) if "font-size" in found else None
-    if tiny is None and "font" in found:
-        size = _FONT_SIZE.search(found["font"])
-        tiny = None if size is None else _is_tiny(size[1])
+    size, scale = _size_of(found["font-size"]) if "font-size" in found else (None, 1.0)
+    if size is None and scale == 1.0 and "font" in found:
+        match = _FONT_SIZE.search(found["font"])
+        size, scale = (None, 1.0) if match is None else _size_of(match[1])
     invisible = {"hidden": True, "collapse": True, "visible": False}.get(found.get("visibility", ""))
-    color = color_of(found["color"]) if "color" in found else None
+    ink = found.get("-webkit-text-fill-color", found.get("color", ""))
+    color = color_of(ink) if ink else None
     background = color_of(found["background-color"]) if "background-color" in found else None
     if "background" in found:
         words = found["background"]
-        background = UNKNOWN if "url(" in words or "gradient(" in words else _first_color(words)
+        background = _color_of_picture(words) if _is_picture(words) else _first_color(words)
     if "background-image" in found and found["background-image"] != "none":
-        background = UNKNOWN
-    if "color" in found and (found["color"] == "transparent" or _alpha(found["color"]) < MAX_OPACITY):
-        removed = removed or "color"
-    style = Style(removed, tiny, invisible, color, background)
+        background = _color_of_picture(found["background-image"])
+    # Through clear letters a picture behind them is seen.
+    if ink and "text" not in found.get("background-clip", found.get("-webkit-background-clip", "")):
+        removed = removed or ("color" if ink == "transparent" or _alpha(ink) < MAX_OPACITY else "")
+    style = Style(removed, size, invisible, color, background, scale)
     return PLAIN if style == PLAIN else style
 
 
-def parse_sheet(text: str) -> dict[str, Style]:
-    """Return the styles of a sheet by tag (`"p"`), class (`".note"`) and id (`"#top"`).
+def _color_of_picture(words: str) -> int:
+    """Return the colour of a gradient of one colour, or UNKNOWN."""
+    if "url(" in words:
+        return UNKNOWN
+    colors = {color_of(word) for word in _COLOR_WORD.findall(words[:1_000])} - {None}
+    return colors.pop() or 0 if len(colors) == 1 else UNKNOWN
 
-    Examples
-    --------
-    >>> sheet = parse_sheet("td.a, #b {display:none} @media (max-width:9px) { .c {display:none} }")
-    >>> {selector: style.removed for selector, style in sheet.items()}
-    {'.a': 'display', '#b': 'display'}
-    """
-    text = _clean(text).replace("<!--", " ").replace("-->", " ")
-    found: dict[str, Style] = {}
-    blocks: list[str] = []  # the preludes of the blocks that are open
-    start = rules = 0
-    for match in _BRACE.finditer(text):
-        inner, start = text[start : match.start()], match.end()
-        if match[0] == "{":
-            blocks.append(inner.rpartition(";")[2].strip())
-            continue
-        prelude = blocks.pop() if blocks else "@"
-        if prelude.startswith("@") or any("(" in block or not block.startswith("@") for block in blocks):
-            continue
-        rules += 1
-        if rules > MAX_RULES:
-            break
-        style = parse_style(inner)
-        if style != PLAIN:
-            for selector in prelude.split(",", 20)[:20]:
-                whole = _SELECTOR.fullmatch(selector.strip())
-                if whole is not None and (name := whole[2] or whole[1]):
-                    found[name] = found.get(name, PLAIN).under(style)
-    return found
+
+def _is_picture(background: str) -> bool:
+    return "url(" in background or "gradient(" in background
 
 
 @lru_cache(maxsize=4096)
@@ -188,7 +233,7 @@ def color_of(value: str) -> int | None:
     return None
 
 
-def _clean(text: str) -> str:
+def clean_css(text: str) -> str:
     """Return CSS in lower case without comments and escapes."""
     if "/*" in text:
         text = _COMMENT.sub(" ", text)
@@ -213,21 +258,32 @@ def _removal(found: dict[str, str]) -> str:
         found.get("filter", "")
     ):
         return "opacity"
+    if any(_is_far(found[name]) for name in _OFFSETS if name in found):
+        return "off-screen"
     if any(
-        _is_far(found[name])
-        for name in ("left", "top", "text-indent", "margin-left", "margin-top")
-        if name in found
+        _is_far(side) for name in ("margin", "inset") if name in found for side in found[name].split()[:4]
     ):
         return "off-screen"
-    if "transform" in found and _SHRUNK.search(found["transform"]):
+    is_placed = found.get("position", "static") != "static"
+    beyond = ("left", "top", "right", "bottom") if is_placed else ("text-indent", "margin-left")
+    if any(_dots(found[name]) >= MIN_BEYOND for name in beyond if name in found):
         return "off-screen"
+    if any(_SHRUNK.search(found[name]) for name in ("transform", "scale") if name in found):
+        return "off-screen"
+    if "translate" in found and _is_far(found["translate"]):
+        return "off-screen"
+    if "zoom" in found and 0.0 < _dots(found["zoom"]) * (0.01 if "%" in found["zoom"] else 1.0) < MAX_OPACITY:
+        return "size"
+    spacing = _LENGTH.match(found.get("letter-spacing", ""))
+    if spacing is not None and spacing[1] and -float(spacing[2]) <= MIN_SPACING.get(spacing[3] or "", -8.0):
+        return "spacing"
     if _CUT.search(found.get("clip", "") + found.get("clip-path", "")):
         return "clipped"
     sides = ("height", "max-height", "width", "max-width")
-    if found.get("overflow") in ("hidden", "clip") and any(
-        _is_zero(found[side]) for side in sides if side in found
-    ):
-        return "clipped"
+    if any(found.get(name, "visible") in _CUTTING for name in ("overflow", "overflow-x", "overflow-y")):
+        is_flat = "line-height" in found and _dots(found["line-height"]) == 0.0
+        if is_flat or any(_is_zero(found[side]) for side in sides if side in found):
+            return "clipped"
     return ""
 
 
@@ -236,7 +292,18 @@ def _number(text: str) -> float:
     return 1.0 if match is None else float(match[2])
 
 
+def _dots(length: str) -> float:
+    """Return a length in dots, 1 for what is none."""
+    match = _LENGTH.match(length)
+    if match is None:
+        return 1.0
+    dots = float(match[2]) * DOTS.get(match[3] or "", PLAIN_SIZE)
+    return -dots if match[1] else dots
+
+
 def _alpha(color: str) -> float:
+    if color.startswith("#") and len(color) in (5, 9) and _HEX.fullmatch(color):
+        return int(color[4:] * 2, 16) / 255 if len(color) == 5 else int(color[7:], 16) / 255
     match = _RGB.match(color) or _HSL.match(color)
     if match is None or match[4] is None:
         return 1.0
@@ -248,9 +315,17 @@ def _plain_number(digits: str, default: float = 0.0) -> float:
     return float(digits) if digits.count(".") < 2 and digits != "." else default
 
 
-def _is_tiny(size: str) -> bool | None:
-    match = _LENGTH.match(size)
-    return None if match is None else float(match[2]) <= MAX_TINY.get(match[3] or "", 0.0)
+def _size_of(text: str) -> tuple[float | None, float]:
+    """Return a size of letters in dots, and its scale if it is relative."""
+    if text in ("smaller", "larger"):
+        return None, 0.83 if text == "smaller" else 1.2
+    match = _LENGTH.match(text)
+    if match is None:
+        return NAMED_SIZES.get(text), 1.0
+    unit = match[3] or ""
+    if unit in SCALES:
+        return None, float(match[2]) * SCALES[unit]
+    return float(match[2]) * DOTS[unit], 1.0
 
 
 def _is_zero(length: str) -> bool:

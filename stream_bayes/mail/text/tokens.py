@@ -35,6 +35,7 @@ from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
 from stream_bayes.mail.text.letters import as_seen, spaced_words
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
+from stream_bayes.mail.text.sheets import Sheet
 from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartLeaf, outline
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, canonical_base64, canonical_quoted
@@ -48,8 +49,9 @@ Bag = dict[str, int]
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
-_PICTURE = re.compile(r"<img\b([^<>]{1,1500})>", re.IGNORECASE)
+_PICTURE = re.compile(r"<(img|input)\b([^<>]{1,1500})>", re.IGNORECASE)
 _TURNED = re.compile(r"<bdo\b[^<>]{0,60}\brtl\b[^<>]{0,60}>|</bdo\b[^<>]{0,20}>", re.IGNORECASE)
+_SHOWN_INPUTS = frozenset({"text", "submit", "button", "reset", "search", "email", "url", "tel"})
 MAX_ALT_LETTERS = 300  # of the text of a picture
 MAX_ALT = 50  # pictures of a page whose texts are read
 MAX_ARMOURED = 1 << 19  # bytes of files in a text as uuencode
@@ -362,21 +364,24 @@ def _tokens_of_file(name: str) -> list[str]:
 
 
 def with_texts_of_pictures(source: str) -> str:
-    """Return a page with the texts that it shows in place of its pictures, hidden for a picture that is not seen.
+    """Return a page with the texts of its pictures and its buttons, hidden for one that is not seen.
 
     Examples
     --------
     >>> with_texts_of_pictures("<img alt='cheap pills'><img width=1 alt='Dear Ann'>")
     "<img alt='cheap pills'> cheap pills <img width=1 alt='Dear Ann'><span hidden> Dear Ann</span>"
     """
-    return _PICTURE.sub(_with_text, source, MAX_ALT) if "alt" in source.lower() else source
+    lower = source.lower()
+    return _PICTURE.sub(_with_text, source, MAX_ALT) if "alt" in lower or "<input" in lower else source
 
 
 def _with_text(match: re.Match[str]) -> str:
-    text = dict(attributes_of(match[1], 0)).get("alt", "")[:MAX_ALT_LETTERS]
+    name, attributes = match[1].lower(), dict(attributes_of(match[2], 0))
+    is_button = name == "input" and attributes.get("type", "text").lower() in _SHOWN_INPUTS
+    text = attributes.get("value" if is_button else "alt", "")[:MAX_ALT_LETTERS]
     if not text or text.isspace():
         return match[0]
-    is_hidden = look_within(PAPER, style_of("img", match[1], {})).hidden
+    is_hidden = look_within(PAPER, style_of(name, match[2], Sheet(), [])).hidden
     return f"{match[0]}<span hidden> {text}</span>" if is_hidden else f"{match[0]} {text} "
 
 

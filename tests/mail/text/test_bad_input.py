@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.text import headers as header_tokens
-from stream_bayes.mail.text import styles, tags, visibility, web
+from stream_bayes.mail.text import sheets, styles, tags, visibility, web
 from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 from tests.machine import slowness
 from tests.mail.messages import headers, multipart, nested, plain
@@ -82,6 +82,24 @@ EXHAUSTING = {
         b"".join(b"<p style='color:#%06x'>a" % number for number in range(2_700))
     ),
     "sheets": four_pages(b"<style>" + b".a{color:red}" * 5_000 + b"</style><p class=a>"),
+    "selectors within one another": four_pages(
+        b"<style>" + b"i b i b i b{color:red}" * 400 + b"</style>" + b"<i><b>" * 50 + b"<u><i>a</u>" * 1_500
+    ),
+    "a selector for each tag": four_pages(
+        b"<style>"
+        + b"".join(b"p .a%d[b*=c],.d .a%d{display:none}" % (n, n) for n in range(480))
+        + b"</style><div class=d>"
+        + b"".join(b"<p class='a%d a%d a%d' b=c%d>a" % (n, n + 1, n + 2, n) for n in range(1_100))
+    ),
+    "the same rule for all": four_pages(
+        b"<style>"
+        + b"*{color:red;left:1px;font:1px a}" * 490
+        + b"</style>"
+        + b"".join(b"<p id=a%d>a" % n for n in range(3_000))
+    ),
+    "open conditions": four_pages(
+        b"<style>" + b"@media (min-width:1px){" * 2_500 + b"</style><p style='" + b"calc(" * 900
+    ),
     "attributes of their own": four_pages(b"".join(b"<a b%d=c%d d=e>" % (n, n) for n in range(4_000))),
     "quotes that do not match": four_pages(b'<a "' * 16_000),
     "disguised letters": multipart(
@@ -96,10 +114,11 @@ def empty_caches() -> None:
     """Forget what was cached of earlier messages: a sender repeats nothing."""
     for cached in (
         *(
-            visibility._read_attributes,
+            sheets.element_of,
+            visibility._own_style,
             visibility.look_within,
             tags._read_tag,
-            styles.parse_style,
+            styles.declarations_of,
             styles.color_of,
         ),
         *(header_tokens._rule_of, web._tokens_of),
