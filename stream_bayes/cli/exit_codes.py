@@ -9,11 +9,14 @@
 6    another process has taken over; a supervisor should not restart this one
 7    more dead letters than the pipeline allows
 130  a second Ctrl-C, which does not wait
+141  nobody reads the output any more, as behind `| head`; nothing is said then
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import select
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -45,6 +48,7 @@ __all__ = ["exit_code", "exit_on_error", "exit_with_json_log", "print_error"]
 logger = logging.getLogger(__name__)
 
 BUG, WRONG_USAGE, WRONG_SETTINGS, WRONG_SNAPSHOT, WRONG_MEDIUM, TAKEN_OVER, TOO_MANY_DEAD = range(1, 8)
+NOBODY_READS = 141  # that of a program which SIGPIPE ends
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (NotOwner, TAKEN_OVER),
@@ -101,12 +105,27 @@ def exit_on_error(
         with _reported_warnings(warn):
             yield
     except (StreamBayesError, OSError) as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            raise typer.Exit(NOBODY_READS) from None
         report(masked(str(error)))
         raise typer.Exit(exit_code(error)) from None
     except MemoryError as error:  # usually thousands of features, whose tables of pairs do not fit
         what = str(error) or "the system refused more"
         report(f"there is not enough memory for this model and these features: {what}. {LESS}")
         raise typer.Exit(WRONG_SETTINGS) from None
+
+
+def _nobody_reads() -> bool:
+    """Return True if what reads stdout has ended. What is left to write there goes nowhere then."""
+    output = sys.stdout.fileno()
+    state = select.poll()
+    state.register(output, 0)
+    if not state.poll(0):
+        return False
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output)
+    os.close(nowhere)
+    return True
 
 
 @contextmanager

@@ -27,7 +27,11 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console that prints texts as they are: `[b]` in them is no markup, and `:cat:` no picture."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    class PipedConsole(Console):
+        def on_broken_pipe(self) -> None:  # Rich ends the program with 1, the code of a bug
+            raise BrokenPipeError("nobody reads the output")
+
+    return PipedConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def print_json(value: object) -> None:

@@ -185,3 +185,14 @@ def test_a_refusal_is_a_command() -> None:
 
     command = Commands([Refusing(x=1)])["x"]
     assert command.help == "Not available: it is broken"
+
+
+@pytest.mark.parametrize("arguments", [["models"], ["models", "--json"]])
+def test_a_command_whose_reader_has_ended_says_nothing(arguments: list[str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "stream_bayes", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as command:
+        assert command.stdout is not None and command.stderr is not None
+        command.stdout.close()
+        assert command.stderr.read() == b""
+    assert command.returncode == 141

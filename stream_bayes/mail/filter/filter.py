@@ -473,7 +473,8 @@ class SpamFilter(base.Classifier):
         if not self._unread.isdisjoint(bag):
             return True
         first = self.unwanted_contest
-        borders = [place for place, token in enumerate(bag) if token in self._borders]
+        tokens = list(bag)
+        borders = sorted([tokens.index(token) for token in self._borders.intersection(bag)])
         passage = first.scorer.passage_score(score, np.array(borders, np.int32), bag)
         return first.log_odds(passage) >= PASSAGE_ODDS
 

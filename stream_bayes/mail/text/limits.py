@@ -48,7 +48,7 @@ class Limits:
     --------
     >>> from stream_bayes.mail import EmailTokens
     >>> EmailTokens(limits=Limits(tokens=2)).transform_one("free pills, free offer")
-    {'free': 2, 'pills': 1}
+    {'free': 2, 'pills': 1, 'defect:many-tokens': 1}
     """
 
     message: int = 1 << 23
