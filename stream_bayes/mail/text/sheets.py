@@ -74,7 +74,7 @@ class Compound(NamedTuple):
         )
 
 
-class Rule(NamedTuple):
+class SheetRule(NamedTuple):
     """The declarations of one selector."""
 
     specificity: tuple[int, int, int]
@@ -88,14 +88,14 @@ class Sheet:
 
     def __init__(self, text: str = "") -> None:
         self.rules: dict[
-            str, list[tuple[int, Rule]]
+            str, list[tuple[int, SheetRule]]
         ] = {}  # by an id, a class or the tag of the element, or ""
         self.has_context = False  # some rule depends on the elements around
         self.tests_left = MAX_TESTS
         self.kept = 0  # selectors
         self.is_cut = False  # some rules are left out
         # The rules that may hold, by name and attributes, and the places of those that depend on the elements around.
-        self.candidates: dict[tuple[str, str], tuple[list[Rule], tuple[int, ...]]] = {}
+        self.candidates: dict[tuple[str, str], tuple[list[SheetRule], tuple[int, ...]]] = {}
         self.styles: dict[
             tuple[tuple[str, str], tuple[int, ...]], Style
         ] = {}  # and by the rules that do not hold
@@ -135,7 +135,9 @@ class Sheet:
         self.has_context = self.has_context or len(compounds) > 1
         ids = sum(key[0] == "#" for one in compounds for key in one.keys)
         classes = sum(len(one.keys) + len(one.attributes) for one in compounds) - ids
-        rule = Rule((ids, classes, sum(bool(one.name) for one in compounds)), compounds, declared, important)
+        rule = SheetRule(
+            (ids, classes, sum(bool(one.name) for one in compounds)), compounds, declared, important
+        )
         key = min(last.keys, default=last.name)
         self.rules.setdefault(key, []).append((count, rule))
 
@@ -159,7 +161,7 @@ class Sheet:
             style = self.styles[key, contexts] = self._style_by(held, element_of(name, attributes))
         return style
 
-    def _style_by(self, rules: list[Rule], element: Element) -> Style:
+    def _style_by(self, rules: list[SheetRule], element: Element) -> Style:
         """Return the style of an element by the rules that hold for it, the strongest last, and by its attributes."""
         found = dict(element.declared)
         for declared in (
@@ -178,9 +180,9 @@ class Sheet:
             style = self.of_declared[key] = style_of_declared(found)
         return style
 
-    def _candidates(self, element: Element) -> list[Rule]:
+    def _candidates(self, element: Element) -> list[SheetRule]:
         """Return the rules whose last part holds for an element, those that count most last."""
-        found: list[tuple[tuple[int, int, int], int, Rule]] = []
+        found: list[tuple[tuple[int, int, int], int, SheetRule]] = []
         if self.tests_left < 0:
             return []
         for key in (*sorted(element.keys), element.name, ""):
