@@ -59,8 +59,8 @@ class DriftAdaptiveRegression(RegressorWrapper):
     probability of at most 1 %; a false report costs a trial. Slow drift is better followed by `half_life`.
 
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged. An event costs
-    what the learner costs, twice that during a trial, and every eighth event some 50 microseconds. The state holds the
-    newest `window` events. `log` has what happened, as that of `DriftAdaptive`.
+    what the learner costs, twice that during a trial, and some 100 microseconds more. The state holds the newest
+    `window` events. `log` has what happened, as that of `DriftAdaptive`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._targets import read_target
@@ -12,6 +12,7 @@ from stream_bayes.core.values.inputs import is_number
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import argument_names, check_number
 from stream_bayes.learners.base.regressor import BayesRegressor, X
+from stream_bayes.learners.regressors.linear import BayesianRegression
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeLeader, check_half_lives
 from stream_bayes.learners.wrappers.wrapped_regressors import RegressorWrapper, check_regressor
 
@@ -113,6 +114,10 @@ class HalfLifeRegression(RegressorWrapper):
     def clock(self) -> int:
         """The number of events that were learned."""
         return self._members[0].clock
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"learner": BayesianRegression(), "half_lives": (None, 50.0)}
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
