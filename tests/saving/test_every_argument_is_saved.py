@@ -22,6 +22,7 @@ from river import compose
 import stream_bayes
 from stream_bayes import (
     AODE,
+    BayesianRegression,
     BayesNet,
     Binning,
     DiscreteNetwork,
@@ -88,7 +89,12 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "k": (0, 2, np.int64(2), True),
     "label_memory": (0, 3, np.int64(1), True),
     "lags": (0, 3, np.int64(1), True),
-    "learner": (NaiveBayes, lambda: AODE(class_prior=PRIORS[0]), lambda: SlidingWindow(NaiveBayes(), 9)),
+    "learner": (
+        NaiveBayes,
+        lambda: AODE(class_prior=PRIORS[0]),
+        lambda: SlidingWindow(NaiveBayes(), 9),
+        lambda: BayesianRegression(strength=0.5),
+    ),
     "loss_half_life": (*NUMBERS, None),
     "margin": (*NUMBERS, 0),
     "max_values": COUNTS,
@@ -130,12 +136,14 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "variance": (None, "classes", np.str_("both")),
     "variance_floor": NUMBERS,
     "weights": (None, "mutual-information", np.str_("mutual-information")),
-    "window": COUNTS,
+    "window": (*COUNTS, 500),
 }
 NEEDED: dict[str, dict[str, Any]] = {  # what a class, or an argument, is not made without
     "ode": {"parents": {"a": "b"}},
     "sliding-window": {"learner": NaiveBayes, "size": 9},
     "half-life-choice": {"learner": NaiveBayes},
+    "half-life-regression": {"learner": BayesianRegression},
+    "drift-regression": {"learner": BayesianRegression},
     "a learner that follows drift": {"learner": NaiveBayes},
     "a network": {"structure": {"a": [], "b": ["a"]}},
     "size": {"learner": AODE},
