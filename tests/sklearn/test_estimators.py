@@ -53,6 +53,7 @@ ORDERED = {
     "LiveChoiceClassifier",
     "AdaptiveClassifier",
     "HalfLifeChoiceClassifier",
+    "HalfLifeRegressor",
     "AdaptiveRegressor",
     "BayesianLogisticClassifier",
     "NearestNeighboursClassifier",
