@@ -99,6 +99,12 @@ def test_a_structure_grows_from_a_topic_and_follows_a_drift_in_it(
     right = [answer["prediction"] == event["copy"] for answer, event in zip(answers, events, strict=True)]
     assert np.mean(right[300:500]) > 0.98 and np.mean(right[750:]) > 0.98
     model: Any = engine.step.model
-    assert [entry["what"] for entry in model.drifts.entries] == ["drift", "adopted"]
+    drift, counted_again, searched = model.drifts.entries
+    assert [each["what"] for each in model.drifts.entries] == ["drift", "adopted", "adopted"]
+    assert drift["detector"]["families"] == ["copy"] and counted_again["candidate"] == "families"
+    assert searched["structure"]["added"] == [["b", "copy"]]
     joined = {frozenset(edge) for edge in model.network.structure.edges}
-    assert joined == {frozenset({"b", "copy"})}
+    assert joined == {
+        frozenset({"b", "copy"}),
+        frozenset({"a", "copy"}),
+    }  # some events before the change still count
