@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.values.durations import seconds_of
@@ -35,6 +35,7 @@ __all__ = [
     "check_name",
     "check_number",
     "check_seed",
+    "cloned_around",
     "declared_classes",
     "warn_of_absent",
     "warn_of_many_values",
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+T = TypeVar("T", bound="HasLearner")
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -52,6 +54,35 @@ def argument_names(init: Callable[..., None]) -> tuple[str, ...] | None:
     if any(parameter.kind in UNNAMED for parameter in parameters):
         return None
     return tuple([parameter.name for parameter in parameters])
+
+
+class HasLearner(Protocol):
+    """A learner around another one."""
+
+    @property
+    def learner(self) -> Any:
+        """The template of what it learns with."""
+        ...
+
+    def _get_params(self) -> dict[str, Any]: ...
+
+
+def cloned_around(wrapper: T, new_params: Mapping[str, Any] | None) -> T:
+    """Return a new learner like one that has a `learner`, with the given arguments; those it lacks are its learner's.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, SlidingWindow
+    >>> cloned_around(SlidingWindow(NaiveBayes(), 100), {"size": 50, "strength": 0.5}).learner.strength
+    0.5
+    """
+    arguments: dict[str, Any] = wrapper._get_params()
+    changes = dict(new_params or {})
+    learner = changes.pop("learner", wrapper.learner)
+    if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
+        learner = learner[0](**learner[1])
+    inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
+    return type(wrapper)(**(arguments | changes | {"learner": learner.clone(inner)}))
 
 
 class ReadOnlyArguments:

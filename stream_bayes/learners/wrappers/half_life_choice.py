@@ -14,7 +14,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number
+from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number, cloned_around
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.class_probabilities import (
     labels_like,
@@ -260,13 +260,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
         >>> HalfLifeChoice(NaiveBayes()).clone({"combine": "mixture", "strength": 0.5}).learner.strength
         0.5
         """
-        arguments = self._get_params()
-        changes = dict(new_params or {})
-        learner = changes.pop("learner", self.learner)
-        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
-            learner = learner[0](**learner[1])
-        inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
-        return type(self)(**(arguments | changes | {"learner": learner.clone(inner)}))
+        return cloned_around(self, new_params)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

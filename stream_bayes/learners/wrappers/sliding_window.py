@@ -13,7 +13,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.arguments import check_count, cloned_around
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.state import CountLearner
@@ -154,11 +154,7 @@ class SlidingWindow(BayesClassifier):
         >>> SlidingWindow(TAN(), 100).clone({"size": 50, "half_life": 20.0}).half_life
         20.0
         """
-        changes = dict(new_params or {})
-        size, learner = changes.pop("size", self.size), changes.pop("learner", None)
-        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
-            learner = learner[0](**(learner[1] | changes))
-        return type(self)(self.learner.clone(changes) if learner is None else learner, size)
+        return cloned_around(self, new_params)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
+from stream_bayes.learners.base.arguments import cloned_around
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.base.state import LearnerContent, saved_parameter
 from stream_bayes.learners.base.traits import Promise
@@ -151,13 +152,7 @@ class RegressorWrapper(BayesRegressor):
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """Return a new one with the same arguments, except the given ones; unknown ones are its learner's."""
-        arguments = self._get_params()
-        changes = dict(new_params or {})
-        learner = changes.pop("learner", self.learner)
-        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
-            learner = learner[0](**learner[1])
-        inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
-        return type(self)(**(arguments | changes | {"learner": learner.clone(inner)}))
+        return cloned_around(self, new_params)
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: which regressor answers depends on the order of events."""

@@ -29,7 +29,7 @@ __all__ = ["LONG_NUMBER", "Element", "Sheet", "element_of", "holds_at_a_desk"]
 
 MAX_RULES: Final = 500  # of a sheet
 MAX_SELECTORS: Final = 20  # of a rule
-MAX_KEPT: Final = 600  # selectors of a page
+MAX_SELECTORS_OF_PAGE: Final = 600  # selectors of a page
 MAX_COMPOUNDS: Final = 6  # of a selector
 MAX_TESTS: Final = 5_000  # of an element against a part of a selector, in one page
 DESK: Final = 1_000.0  # dots of width
@@ -92,7 +92,7 @@ class Sheet:
         ] = {}  # by an id, a class or the tag of the element, or ""
         self.has_context = False  # some rule depends on the elements around
         self.tests_left = MAX_TESTS
-        self.kept = 0  # selectors
+        self.selectors = 0
         self.is_cut = False  # some rules are left out
         # The rules that may hold, by name and attributes, and the places of those that depend on the elements around.
         self.candidates: dict[tuple[str, str], tuple[list[SheetRule], tuple[int, ...]]] = {}
@@ -127,8 +127,8 @@ class Sheet:
         compounds = _compounds_of(selector)
         if not compounds:
             return
-        self.kept += 1
-        if self.kept > MAX_KEPT:
+        self.selectors += 1
+        if self.selectors > MAX_SELECTORS_OF_PAGE:
             self.is_cut = True
             return
         last = compounds[-1]
@@ -157,13 +157,15 @@ class Sheet:
             )
         style = self.styles.get((key, contexts))
         if style is None:
-            held = [rule for place, rule in enumerate(rules) if place not in contexts] if contexts else rules
-            style = self.styles[key, contexts] = self._style_by(held, element_of(name, attributes))
+            holding = (
+                [rule for place, rule in enumerate(rules) if place not in contexts] if contexts else rules
+            )
+            style = self.styles[key, contexts] = self._style_by(holding, element_of(name, attributes))
         return style
 
     def _style_by(self, rules: list[SheetRule], element: Element) -> Style:
         """Return the style of an element by the rules that hold for it, the strongest last, and by its attributes."""
-        found = dict(element.declared)
+        strongest = dict(element.declared)
         for declared in (
             *(rule.declared for rule in rules),
             element.inline,
@@ -171,18 +173,18 @@ class Sheet:
             element.inline_important,
         ):
             if declared:
-                declare(found, declared)
-        if not is_evident(found):
+                declare(strongest, declared)
+        if not is_evident(strongest):
             return PLAIN
-        key = tuple(found.items())
+        key = tuple(strongest.items())
         style = self.of_declared.get(key)
         if style is None:
-            style = self.of_declared[key] = style_of_declared(found)
+            style = self.of_declared[key] = style_of_declared(strongest)
         return style
 
     def _candidates(self, element: Element) -> list[SheetRule]:
         """Return the rules whose last part holds for an element, those that count most last."""
-        found: list[tuple[tuple[int, int, int], int, SheetRule]] = []
+        ranked: list[tuple[tuple[int, int, int], int, SheetRule]] = []
         if self.tests_left < 0:
             return []
         for key in (*sorted(element.keys), element.name, ""):
@@ -191,8 +193,8 @@ class Sheet:
                 if self.tests_left < 0:
                     return []
                 if rule.compounds[-1].holds(element):
-                    found.append((rule.specificity, count, rule))
-        return [rule for *_, rule in sorted(found, key=lambda one: one[:2])]
+                    ranked.append((rule.specificity, count, rule))
+        return [rule for *_, rule in sorted(ranked, key=lambda one: one[:2])]
 
     def _is_within(self, compounds: tuple[Compound, ...], around: list[Element]) -> bool:
         """Return True if the parts of a selector but the last hold for elements around, in this order."""
