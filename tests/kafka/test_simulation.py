@@ -20,7 +20,7 @@ from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.engine.engine import Engine
 from tests.kafka.simulation import Violation, plan_of, simulate, smallest
 
-HISTORIES = 200
+HISTORIES = 500
 SOAK_HISTORIES = 50_000
 GROUP = 50
 MOST_UNMENDED = 1000  # histories until a mend that was taken out must be missed
