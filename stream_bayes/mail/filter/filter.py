@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
@@ -34,12 +35,12 @@ from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
-from stream_bayes.mail.text.tokens import BORDERS, UNREAD, Bag
+from stream_bayes.mail.text.tokens import UNREAD, Bag, without_borders
 from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["MIN_LEARNED", "SpamFilter"]
 
-LEAST_ODDS: Final = 1e-6  # log-odds of the unwanted classes, of a message that may not be called wanted
+TILT: Final = 1e-6  # of probabilities at even odds, toward the unwanted classes
 PASSAGE_ODDS: Final = 4.0  # log-odds of a passage from which the message may not be called wanted
 PRIOR_WEIGHT: Final = 10.0  # messages of each class
 UNLIMITED: Final = 1 << 62
@@ -59,6 +60,7 @@ class _Scored(NamedTuple):
 
     message: MessageOrBag
     bag: Bag
+    borders: tuple[int, ...]
     scores: tuple[MessageScore, ...]
 
     @property
@@ -196,7 +198,6 @@ class SpamFilter(base.Classifier):
     def _begin_tokens(self) -> None:
         """Begin what depends on the hashes of tokens."""
         self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
-        self._borders = frozenset(self.stored_bag(dict.fromkeys(BORDERS, 1)))
         self.tokenizer.correspondents = Correspondents(self.token_key)
 
     @property
@@ -251,8 +252,8 @@ class SpamFilter(base.Classifier):
             if any(contest.scorer.version != score.version for contest, score in pairs):
                 self._last_scored = last = last._replace(scores=self._scores_of(last.bag))
             return last
-        bag = self.bag_of(message).tokens
-        scored = _Scored(message, bag, self._scores_of(bag))
+        read = self.bag_of(message)
+        scored = _Scored(message, read.tokens, read.borders, self._scores_of(read.tokens))
         if isinstance(message, (bytes, str, FilterBag)):  # immutable, so the same object has the same tokens
             self._last_scored = scored
         return scored
@@ -269,7 +270,8 @@ class SpamFilter(base.Classifier):
         if isinstance(x, FilterBag):
             return x
         bag = self.tokenizer.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
-        return FilterBag(self.stored_bag(bag))
+        bag, borders = without_borders(bag)
+        return FilterBag(self.stored_bag(bag), borders)
 
     def stored_bag(self, bag: Bag) -> Bag:
         """Return tokens as the filter stores them: with a key or a salt, hashed."""
@@ -385,9 +387,9 @@ class SpamFilter(base.Classifier):
 
     def id_of(self, x: MessageOrBag) -> str:
         """Return the id of a message learned without one: its SHA-256."""
-        return digest_of(
-            x if isinstance(x, (bytes, str)) else x.tokens if isinstance(x, FilterBag) else checked_bag(x)
-        )
+        if isinstance(x, (bytes, str)):
+            return digest_of(x)
+        return digest_of(x.tokens if isinstance(x, FilterBag) else without_borders(checked_bag(x))[0])
 
     def correct(self, id: str, label: Hashable) -> None:
         """Change the label of a message. Repeating a correction changes nothing.
@@ -446,8 +448,8 @@ class SpamFilter(base.Classifier):
         scored = self._score(x)
         bag, score = scored.bag, scored.score
         odds = first.message_odds(score.score, len(bag))
-        if not bag or (odds < 0.0 and self._is_doubtful(bag, score)):
-            odds = LEAST_ODDS
+        if not bag or (odds < 0.0 and self._is_doubtful(scored)):
+            odds = 0.0
         wanted, *unwanted = self.classes
         share = logistic(odds)
         return {wanted: logistic(-odds)} | {
@@ -464,18 +466,17 @@ class SpamFilter(base.Classifier):
         ]
         return [each / sum(alone) for each in alone]
 
-    def _is_doubtful(self, bag: Bag, score: MessageScore) -> bool:
+    def _is_doubtful(self, scored: _Scored) -> bool:
         """Return True for a message that was not read whole, or that has a passage as of an unwanted one.
 
         What is not read is no evidence for the wanted label. Nor are words of ham around a spam, whether in front of
         it, behind it, in its headers or in another part.
         """
-        if not self._unread.isdisjoint(bag):
+        if not self._unread.isdisjoint(scored.bag):
             return True
         first = self.unwanted_contest
-        tokens = list(bag)
-        borders = sorted([tokens.index(token) for token in self._borders.intersection(bag)])
-        passage = first.scorer.passage_score(score, np.array(borders, np.int32), bag)
+        borders = np.array(scored.borders, np.int32)
+        passage = first.scorer.passage_score(scored.score, borders, scored.bag)
         return first.log_odds(passage) >= PASSAGE_ODDS
 
     def predict_one(self, x: MessageOrBag, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
@@ -519,12 +520,22 @@ class SpamFilter(base.Classifier):
         """Return the verdict for probabilities that the filter gives now.
 
         Before 20 messages of each class were learned, every message is "unsure". If the costs allow "unsure", so is
-        one that would be the wanted class, while more than 8 % of recent unwanted messages had such a low score.
+        one that would be the wanted class, while more than 8 % of recent unwanted messages had such a low score. At
+        even odds, as of a doubtful message, the wanted class is the last choice but an unwanted one.
         """
         if min(self.learned) < MIN_LEARNED:
             return self._unsure
         decided = self.rule.decide(probabilities)
         wanted, *unwanted = self.classes
+        if decided == wanted and math.isclose(probabilities[wanted], 0.5):
+            tilted = self.rule.decide(
+                {
+                    name: chance * (1.0 - TILT if name == wanted else 1.0 + TILT)
+                    for name, chance in probabilities.items()
+                }
+            )
+            if tilted not in self.classes:
+                return tilted
         if decided == wanted and self._unsure_is_allowed:
             lowest = self.unwanted_contest.calibration.low_score(MAX_MISSED)
             if lowest is not None:

@@ -21,6 +21,7 @@ class FilterBag:
     """The tokens of a message as a filter stores them: with a key, hashed."""
 
     tokens: dict[str, int]
+    borders: tuple[int, ...] = ()  # the places of tokens that begin a part: no passage crosses them
 
 
 def digest_of(message: bytes | str | dict[str, int]) -> str:

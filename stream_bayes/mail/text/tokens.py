@@ -42,7 +42,7 @@ from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, cano
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
-__all__ = ["BORDERS", "UNREAD", "Bag", "bag_of_message", "bag_of_text"]
+__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text", "without_borders"]
 
 Bag = dict[str, int]
 
@@ -64,12 +64,34 @@ UNREAD = tuple(
     f"defect:{defect}"
     for defect in ("long-text", "oversize", "many-parts", "many-tokens", "deep", "empty", "no-text")
 )
-# Tokens between headers and text, and between the texts of two parts: no passage crosses them.
-BORDERS = (
-    *(f"hops:{number}" for number in range(MAX_HOPS + 1)),
-    *(f"part:{number}" for number in range(2, MAX_BORDERS + 1)),
-)
+# Tokens between headers and text, and between the texts of two parts: no passage crosses them. That a message has parts
+# is told by its structure, so those of parts are no evidence.
+_PARTS = frozenset(f"part:{number}" for number in range(2, MAX_BORDERS + 1))
+_BORDERS = _PARTS.union(f"hops:{number}" for number in range(MAX_HOPS + 1))
 _BLANKS = re.compile(r"\s{3,}")
+
+
+def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
+    """Return a bag without its marks of parts, and the places in it at which a part begins, in rising order.
+
+    Examples
+    --------
+    >>> without_borders({"subject:hi": 1, "hops:1": 1, "pills": 1, "part:2": 1, "notes": 1})
+    ({'subject:hi': 1, 'hops:1': 1, 'pills': 1, 'notes': 1}, (1, 3))
+    """
+    tokens = list(bag)
+    places = sorted([tokens.index(token) for token in _BORDERS.intersection(bag)])  # few: no loop over all
+    gone: list[str] = []
+    borders: list[int] = []
+    for place in places:
+        borders.append(place - len(gone))
+        if tokens[place] in _PARTS:
+            gone.append(tokens[place])
+    if gone:
+        bag = dict(bag)
+        for token in gone:
+            del bag[token]
+    return bag, tuple(borders)
 
 
 def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stream_bayes.mail import SpamFilter, UserFilter
+from stream_bayes import Costs, Thresholds
+from stream_bayes.mail import EmailTokens, SpamFilter, UserFilter
 from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer
 from tests.mail.messages import headers, multipart, plain
 
@@ -44,6 +45,16 @@ def test_words_of_ham_around_a_spam_do_not_make_it_ham(model: SpamFilter) -> Non
     }
     assert {name: model.verdict_one(raw) for name, raw in mails.items()} == dict.fromkeys(mails, "unsure")
     assert all(model.predict_proba_one(raw)["spam"] >= 0.5 for raw in mails.values())
+    decided = SpamFilter.from_state(model.state())
+    for rule, verdict in (
+        (Costs.false_positive(30.0, unsure=0.5), "unsure"),
+        (Thresholds({"spam": 0.98}, otherwise="ask"), "ask"),
+        (Costs.zero_one(["ham", "spam"]), "ham"),  # never unsure: at even odds no ham is lost
+        (Costs.false_positive(30.0), "ham"),
+    ):
+        decided.set_costs(rule)
+        assert {decided.verdict_one(raw) for raw in mails.values()} == {verdict}
+    assert {decided.predict_one(raw) for raw in mails.values()} == {"ham"}
     user = UserFilter(model)
     assert [user.verdict_one(raw) for raw in mails.values()] == ["unsure"] * 4
     assert model.verdict_one(f"{ham}\n{many}\n".encode()) == "ham"
@@ -76,6 +87,17 @@ def test_a_short_spam_in_one_part_beside_ham_in_another_is_not_ham(model: SpamFi
     for one in (model, user, keyed):
         assert {name: one.verdict_one(raw) for name, raw in mails.items()} == dict.fromkeys(mails, "unsure")
         assert one.verdict_one(multipart(ham, ham, sender=sender)) == "ham"
+
+
+def test_marks_of_parts_are_no_evidence() -> None:
+    ham, notes = (f"Content-Type: text/plain\n\n{words}\n".encode() for words in ("lunch at noon", "see you"))
+    raw = multipart(ham, notes, sender="ann@example.com")
+    marked = EmailTokens().transform_one(raw)
+    for one in (SpamFilter(), SpamFilter(key=b"k" * 16)):
+        bag = one.bag_of(raw)
+        assert "part:2" in marked and len(bag.tokens) == len(marked) - 1 and len(bag.borders) == 2
+        assert (one.bag_of(marked).tokens, one.bag_of(marked).borders) == (bag.tokens, bag.borders)
+    assert one.id_of(SpamFilter().bag_of(raw)) == one.id_of(marked)
 
 
 def test_the_spammiest_passage_has_the_score_of_its_tokens_alone(model: SpamFilter) -> None:
