@@ -317,7 +317,9 @@ class DataFile:
             lines.append(f"  without any value: {listed(empty)}")
         codes = [name for name, each in shown.items() if self.is_numeric(name) and each.may_be_codes]
         if codes:
-            lines.append(f"  numbers that may be codes: {listed(codes)}; if so: --nominal {codes[0]}")
+            of = {name: shown[name].numbers_column for name in codes}
+            reasons = [f"{name} (one for each {other})" if other else name for name, other in of.items()]
+            lines.append(f"  numbers that may be codes: {listed(reasons)}; if so: --nominal {codes[0]}")
         for name, reason in self.left_out.items():
             lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
         if self.blanks:
@@ -349,6 +351,20 @@ class DataFile:
             )
             text += f"; {absent:,} rows without a label ({kinds})"
         return text
+
+    def late_labels(self, counts: Mapping[Any, int]) -> list[str]:
+        """Return a line of the labels that were learned, but are not in the first rows; `counts` are their rows."""
+        profile = self.profiles.get(self.target or "")
+        if profile is None or profile.distinct > MANY_LABELS:
+            return []
+        late = {label: count for label, count in counts.items() if str(label) not in profile.counts}
+        if not late:
+            return []
+        rows = profile.values + profile.missing.total()
+        each = [
+            f"{label} ({count:,} rows)" for label, count in sorted(late.items(), key=lambda item: -item[1])
+        ]
+        return [f"labels that the first {rows:,} rows do not have: {listed(each, NAMED_LABELS)}"]
 
     def warnings(self) -> list[str]:
         """Return the problems of the target, one per line."""

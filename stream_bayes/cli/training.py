@@ -65,6 +65,7 @@ class TableTraining:
         self.sets = sets
         self.learned = self.unlabelled = self.sums = 0
         self.bad: Counter[str] = Counter()
+        self._labels: Counter[Any] = Counter()  # the rows of each, of a class
         self._table = table
         self._amount = label_amount(table) if is_regressor(name) else None
         self._learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
@@ -113,6 +114,8 @@ class TableTraining:
         else:
             self.learner.learn_one(event.x, label)
         self.learned += 1
+        if self._amount is None:
+            self._labels[label] += 1
         first = next((value for value in event.x.values() if isinstance(value, str)), "")
         self.sums += first.strip().casefold() in SUMS
         if self.sets is not None and answer is not None:
@@ -136,6 +139,10 @@ class TableTraining:
         return (
             {} if self.sets is None else {str(level): self.sets.coverage(level) for level in self.sets.levels}
         )
+
+    def late_labels(self) -> list[str]:
+        """Return a line of the labels that the first rows of the table do not have."""
+        return self._table.late_labels(self._labels)
 
     def described(self) -> str:
         """Return in one line what was learned and what was not."""

@@ -51,7 +51,14 @@ MOST_WORDS_FOR_NONE, LEAST_WORD_COUNT = 2, 2  # different words among numbers, a
 LEAST_NUMBERS_A_WORD = 10  # different ones
 LEAST_CASE = 10  # words that begin with a letter, before capitals mean names
 LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
+LEAST_NUMBERS_IN_TEXT = 3  # different ones
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
+# A year with a month, and perhaps a day; 00 stands for one that is not known. Days since 1900 are dates already.
+DAY_OR_MONTH = re.compile(r"\s*(?:1[5-9]|20)\d\d(?P<month>0\d|1[0-2])(?:[0-2]\d|3[01])?\s*")
+DECADE = re.compile(r"\s*(?:1\d|20)\d0\s?s\s*")  # no seconds
+CLOCK = re.compile(r"\s*(\d+):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
+SHARE_IN_BRACKETS = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)?\s*%\s*\)\s*")
+NUMBER_IN_TEXT = re.compile(r"(?<![^\s(])[+-]?\d+(?:[.,]\d+)*(?![^\s)])")  # on its own, not as in A12 or 2nd
 WIDE_LETTER = re.compile(f"[{WIDE}]")
 FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"})
 
@@ -88,7 +95,7 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     return _special(
         _date(texts)
         or _number(texts, decimal)
-        or _number_or_word(texts)
+        or _number_beside_words(texts, decimal, likely)
         or _amount(texts, decimal, likely)
         or _text(texts)
         or _range(texts)
@@ -147,29 +154,54 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
         return None
     if decimal == "," and any("." in text for text in numbers):
         return None  # a numeric column of this file has no points
-    return InferredKind(
-        "number", Numeric(), _share(numbers, texts, "numbers"), numbers, _misfits(numbers, texts)
+    doubt, warnings = "", []
+    if _may_be_days(numbers):
+        doubt = "dates?"
+        warnings.append(
+            f"{next(iter(numbers))} and all others may be a year, a month and a day; read as numbers, whose distances "
+            "are not those of dates; write them as 1994-05-01"
+        )
+    reason = _share(numbers, texts, "numbers")
+    return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), warnings, doubt)
+
+
+def _may_be_days(numbers: Mapping[str, float]) -> bool:
+    """Return True if all numbers may be years with a month, and few of them are round numbers such as 180000."""
+    matches = [DAY_OR_MONTH.fullmatch(text) for text in numbers]
+    months = [match["month"] for match in matches if match is not None]
+    return (
+        len(numbers) >= LEAST_DIFFERENT_NUMBERS
+        and len(months) == len(numbers)
+        and months.count("00") * 2 < len(months)
     )
 
 
-def _number_or_word(texts: Counter[str]) -> InferredKind | None:
-    """Return the kind of a column of plain numbers in which a word stands for a number that is not there, however often
-    it does: None, `Still in office`; None if there are many words, or few numbers.
+def _number_beside_words(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
+    """Return the kind of a column of numbers or amounts in which a word stands for one that is not there, however often
+    it does: None, `Still in office`, `Undisclosed`; None if there are many words, or few numbers.
     """
-    words = [text for text in texts if not _is_number(text)]
-    numbers = {text: number(text) for text in texts if text not in words}
-    count = sum(texts[word] for word in words)
+    others = [text for text in texts if written_number(text) is None]
+    count = sum(texts[text] for text in others)
     if (
-        not 1 <= len(words) <= MOST_WORDS_FOR_NONE
-        or any(map(str.isdigit, "".join(words)))
-        or count < LEAST_WORD_COUNT * len(words)
-        or len(numbers) < max(LEAST_DIFFERENT_NUMBERS, LEAST_NUMBERS_A_WORD * len(words))
+        not 1 <= len(others) <= MOST_WORDS_FOR_NONE
+        or any(map(str.isdigit, "".join(others)))
+        or count < LEAST_WORD_COUNT * len(others)
+        or len(texts) - len(others) < max(LEAST_DIFFERENT_NUMBERS, LEAST_NUMBERS_A_WORD * len(others))
     ):
         return None
-    listed = " and ".join(map(shown, words))
+    rest = Counter({text: count for text, count in texts.items() if text not in others})
+    kind = _number(rest, decimal) or _amount(rest, decimal, likely)
+    if kind is None:
+        return None
+    listed = " and ".join(map(shown, others))
     warning = f"{count:,} of {texts.total():,} values are {listed}, which is no number and counts as missing"
-    reason = _share(numbers, texts, "numbers")
-    return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), [warning])
+    named = kind.reason.removeprefix("all ") if kind.reason.startswith("all ") else "numbers"
+    return replace(
+        kind,
+        reason=_share(kind.numbers, texts, named),
+        misfits=_misfits(kind.numbers, texts),
+        warnings=[*kind.warnings, warning],
+    )
 
 
 def _date(texts: Counter[str]) -> InferredKind | None:
@@ -205,6 +237,13 @@ def _date(texts: Counter[str]) -> InferredKind | None:
                 f"years of two digits fill the century, so those of the last one cannot be known; those from {pivot} "
                 f"on are read as 19{pivot:02}; if that is wrong, declare another pivot"
             )
+    doubt = ""
+    if not days and _may_be_durations(moments):
+        doubt = "duration?"
+        warnings.append(
+            f"{next(iter(moments))} is read as a time of the day, but no hour is above 11 or begins with 0; if these "
+            "are durations in minutes or hours, their feature is right but for its unit"
+        )
     return InferredKind(
         "date" if days else "time",
         Date(order, parts, pivot),
@@ -212,6 +251,16 @@ def _date(texts: Counter[str]) -> InferredKind | None:
         {},
         _misfits(moments, texts),
         warnings,
+        doubt,
+    )
+
+
+def _may_be_durations(moments: Mapping[str, Moment]) -> bool:
+    """Return True for times such as 3:38, all before noon and without a leading zero."""
+    matches = [CLOCK.fullmatch(text) for text in moments]
+    hours = [match[1] for match in matches if match is not None]
+    return len(hours) == len(moments) and all(
+        int(hour) < 12 and (hour == "0" or hour[0] != "0") for hour in hours
     )
 
 
@@ -263,6 +312,7 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
     if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
         return None
     warnings = []
+    are_decades = units == ["s"] and all(DECADE.fullmatch(text) for text, part in parts.items() if part.unit)
     if not is_sure and likely is None:
         example = next(text for text, part in parts.items() if "," in part.body or "." in part.body)
         warnings.append(
@@ -289,13 +339,14 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
             warnings.append(
                 f"{bare:,} numbers have no {units[0]} and are taken as written: 0.5 as 0.5 {units[0]}"
             )
-    elif units and by_unit[UNIT] > 0 and not all(map(is_money, units)):
+    elif units and by_unit[UNIT] > 0 and not all(map(is_money, units)) and not are_decades:
         warnings.append(f"{by_unit[UNIT]:,} numbers have no unit and are taken as {units[0]}")
     named = f"with {', '.join(units)}" if units else "numbers"
     if mark == ",":
         named += ", decimal comma"
-    reason = _share(numbers, texts, named)
-    return InferredKind(_word(units), column, reason, numbers, _misfits(numbers, texts), warnings)
+    word = "number" if are_decades else _word(units)
+    reason = _share(numbers, texts, "years and decades" if are_decades else named)
+    return InferredKind(word, column, reason, numbers, _misfits(numbers, texts), warnings)
 
 
 def marked_alike(column: Amount, texts: Counter[str]) -> Amount:
@@ -383,19 +434,56 @@ def _category(texts: Counter[str]) -> InferredKind:
     reason = f"not {LEAST_SHARE:.0%} of another kind"
     if _has_codes(texts):
         reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
-    warnings = [*_unread_units(texts), *_mostly_numbers(texts)]
+    if durations := _long_durations(texts):
+        return InferredKind("category", Nominal(), reason, {}, warnings=durations, doubt="durations?")
+    warnings = [*_unread_units(texts), *_mostly_numbers(texts), *_numbers_in_text(texts)]
     return InferredKind(
         "category", Nominal(), reason, {}, warnings=warnings, doubt="numbers?" if warnings else ""
     )
 
 
+def _long_durations(texts: Counter[str]) -> list[str]:
+    """Return a warning of durations such as 72:15, which are no times of the day."""
+    durations = {text: 0 for text in texts if CLOCK.fullmatch(text)}
+    if not _enough(durations, texts):
+        return []
+    longest = max(durations, key=lambda text: int(text.partition(":")[0]))
+    return [
+        f"{longest} is no time of the day, so each text is a name; write durations as a number of one unit"
+    ]
+
+
+def _numbers_in_text(texts: Counter[str]) -> list[str]:
+    """Return a warning of numbers that stay names because the same words, or a share in brackets, stand beside each."""
+    numbers: dict[str, set[str]] = {}
+    counts = Counter[str]()
+    for text, count in texts.items():
+        match = [*NUMBER_IN_TEXT.finditer(SHARE_IN_BRACKETS.sub("", text))]
+        if len(match) == 1 and any(each.isalpha() or each == "%" for each in text):
+            around = text[: match[0].start()] + "#" + SHARE_IN_BRACKETS.sub(" (#%)", text[match[0].end() :])
+            numbers.setdefault(around, set()).add(match[0][0])
+            counts[around] += count
+    if not counts:
+        return []
+    around, count = counts.most_common(1)[0]
+    if count < LEAST_SHARE * texts.total() or len(numbers[around]) < LEAST_NUMBERS_IN_TEXT:
+        return []
+    return [
+        f"the texts are numbers in {shown(around)}: each is a name; write the number alone to have it as one"
+    ]
+
+
 def _mostly_numbers(texts: Counter[str]) -> list[str]:
     """Return a warning of numbers that stay names because too many other texts stand among them."""
-    numbers = [text for text in texts if _is_number(text)]
+    numbers = {text for text in texts if _is_amount(text)}
+    others = [text for text in texts if text not in numbers]
     count, total = sum(texts[text] for text in numbers), texts.total()
-    if not 0.5 * total <= count < LEAST_SHARE * total or len(numbers) < LEAST_DIFFERENT_NUMBERS:
+    if not 0.5 * total <= count < LEAST_SHARE * total or _has_codes(texts):
         return []
-    other = next(text for text in texts if not _is_number(text))
+    # A few numbers among words such as `thirty`; but 1, 2 and 3A are codes.
+    if len(numbers) < LEAST_DIFFERENT_NUMBERS and any(map(str.isdigit, "".join(others))):
+        return []
+    other = others[0]
     return [
         f"{count:,} of {total:,} values are numbers, others are not, such as {shown(other)}, so each is a name; if "
         "those may count as missing, declare it numeric, on the command line by --numeric"
@@ -409,6 +497,12 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return not _is_code(text)
+
+
+def _is_amount(text: str) -> bool:
+    """Return True for a number, also with a unit that is known."""
+    part = written_number(text)
+    return part is not None and (not part.unit or known_unit(part.unit) or part.unit in ("%", "‰"))
 
 
 def _unread_units(texts: Counter[str]) -> list[str]:

@@ -691,6 +691,22 @@ def test_a_column_named_class_is_a_feature_unless_it_is_the_target(tmp_path: Pat
     assert run("run", pipeline).exit_code == 0
 
 
+def test_labels_that_come_late_are_named_with_their_rows(tmp_path: Path) -> None:
+    table = tmp_path / "late.csv"
+    late = [f"{k % 7},{'c' if k >= 1900 else 'ab'[k % 2]}" for k in range(2000)]
+    table.write_text("\n".join(["x,y", *late]))
+    line = "labels that the first 1,000 rows do not have: c (100 rows)"
+    for command in (
+        ["train", "--out", str(tmp_path / "m.zip"), "--model", "nb"],
+        ["compare", "--model", "nb"],
+    ):
+        done = run(*command, str(table), "--target", "y")
+        assert done.exit_code == 0 and line in done.output, done.output
+    table.write_text("\n".join(["x,y", *late[:1900]]))
+    done = run("compare", str(table), "--target", "y", "--model", "nb")
+    assert "labels that" not in done.output
+
+
 def test_inspect_marks_what_a_column_may_be_instead(tmp_path: Path) -> None:
     rng, path = random.Random(1), tmp_path / "marks.csv"
     words = "Cedar Hill Lake North Park River South Stone View Wood".split()

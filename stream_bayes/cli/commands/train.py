@@ -146,7 +146,8 @@ def train(
         next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
         if target is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
-        lines = [training.described(), *left_out_lines(learner), f"saved to {out}; next: {next_step}"]
+        lines = [training.described(), *training.late_labels(), *left_out_lines(learner)]
+        lines.append(f"saved to {out}; next: {next_step}")
         typer.echo("\n".join(lines))
 
 

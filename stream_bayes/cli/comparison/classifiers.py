@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from river.dummy import PriorClassifier
+
 from stream_bayes import plots
 from stream_bayes.bugs import is_bug
 from stream_bayes.cli.comparison.models import BASELINES, MODELS, compared_models
@@ -91,6 +93,9 @@ def compare_and_print_classifiers(request: ComparisonRequest, outputs: Classifie
         else:
             console().print(result)
         request.note(_warnings(result, request.shuffle))
+        majority = learners["majority"]
+        if rows.table is not None and request.bins is None and isinstance(majority, PriorClassifier):
+            request.note(rows.table.late_labels(majority.counts))
         for name, learner in learners.items():
             request.note([f"{name}: {line}" for line in left_out_lines(learner)])
         if service is not None:

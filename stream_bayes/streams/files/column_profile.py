@@ -47,6 +47,9 @@ KEY_NAME = re.compile(
     r"(.*[_\- .])?(?i:id|idx|uuid|guid|key|code|zip|zipcode)|.*[a-z](ID|Id|Key|Code|Zip|ZipCode)", re.DOTALL
 )
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
+MOST_ALIKE = 8  # columns of names, of as many values, that are compared with one of numbers
+MOST_MISTAKES = 0.01  # of rows in which a name has another number
+MOST_ROWS_OF_A_GROUP = 20  # on average, of numbers without a gap that are codes
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
 LEAST_WORDS = 10  # of a text, where a table has many
@@ -68,6 +71,7 @@ class ColumnProfile:
     # Of values that have a type, the number in each text that is one; None for the cells of a CSV file.
     typed_numbers: dict[str, float] | None = None
     decimal: str | None = None  # the likely decimal mark, by the other columns; None for that of the format
+    numbers_column: str | None = None  # the column of names, each of which has one number of this one
 
     def add(self, cell: str) -> None:
         """Add a cell."""
@@ -152,11 +156,32 @@ class ColumnProfile:
 
     @property
     def may_be_codes(self) -> bool:
-        """True for a numeric column of whole numbers that may be names: few of them, or with the name of a key."""
-        few = self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
-        is_key = KEY_NAME.fullmatch(self.name.strip()) is not None
+        """True for a numeric column that may be one of names: a few whole numbers, or two of any kind; one number for
+        each name of another column; numbers from 1 on without a gap, of groups of rows; or the name of a key.
+        """
         is_number = self.kind.word not in ("flag", "constant") and isinstance(self.kind.column, Numeric)
-        return is_number and self.is_whole and self.distinct > 1 and (few or (is_key and not self.is_id))
+        if not is_number or self.distinct < 2:
+            return False
+        recur = self.values >= 5 * self.distinct
+        if not self.is_whole:
+            return recur and self.distinct == 2
+        few = recur and self.distinct <= FEW_NUMBERS
+        return few or self.numbers_column is not None or self._numbers_groups or self._is_key
+
+    @property
+    def _is_key(self) -> bool:
+        return KEY_NAME.fullmatch(self.name.strip()) is not None and not self.is_id
+
+    @property
+    def _numbers_groups(self) -> bool:
+        """True for 1 to n, or 0 to n, each in two rows or more, and in few: amounts that are so few have gaps."""
+        return (
+            self.distinct > FEW_NUMBERS
+            and self.lowest in (0.0, 1.0)
+            and self.highest - self.lowest + 1 == self.distinct
+            and min(self.counts.values()) > 1
+            and self.values <= MOST_ROWS_OF_A_GROUP * self.distinct
+        )
 
 
 def profiled_columns(
@@ -164,10 +189,12 @@ def profiled_columns(
 ) -> dict[str, ColumnProfile]:
     """Return the profile of each column of some rows of text, by name."""
     profiles = {name: ColumnProfile(name, form) for name in _bounded(names)}
-    for row in rows:
+    listed = [*rows]
+    for row in listed:
         for name, profile in profiles.items():
             profile.add(row.get(name) or "")
     compare_columns(profiles.values())
+    _find_numbered_names(profiles, listed)
     return profiles
 
 
@@ -197,6 +224,30 @@ def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
         profile.kind = replace(profile.kind, column=fewer)
 
 
+def _find_numbered_names(profiles: Mapping[str, ColumnProfile], rows: Sequence[Mapping[str, object]]) -> None:
+    """Note of each column of whole numbers the column of names of which each has one, as a country has a code."""
+    names: dict[int, list[str]] = {}
+    for name, profile in profiles.items():
+        if profile.kind.word == "category" and FEW_NUMBERS < profile.distinct * 5 <= profile.values:
+            names.setdefault(profile.distinct, []).append(name)
+    for name, profile in profiles.items():
+        if isinstance(profile.kind.column, Numeric) and profile.is_numeric and profile.is_whole:
+            distinct = profile.distinct
+            alike = [
+                other for count in (distinct, distinct - 1, distinct + 1) for other in names.get(count, ())
+            ]
+            numbered = (other for other in alike[:MOST_ALIKE] if _is_one_to_one(name, other, rows))
+            profile.numbers_column = next(numbered, None)
+
+
+def _is_one_to_one(name: str, other: str, rows: Sequence[Mapping[str, object]]) -> bool:
+    """Return True if each value of a column stands with one of another, apart from a few mistakes."""
+    pairs = Counter((row.get(name), row.get(other)) for row in rows)
+    common = {one: another for (one, another), _ in reversed(pairs.most_common())}
+    is_unique = len(set(common.values())) == len(common)
+    return is_unique and sum(pairs[pair] for pair in common.items()) >= (1 - MOST_MISTAKES) * len(rows)
+
+
 def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProfile]:
     """Return the profile of each field of rows whose values have a type; a row without the field lacks a value."""
     names = _bounded(dict.fromkeys(name for row in rows for name in row))
@@ -205,6 +256,7 @@ def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProf
         for name, profile in profiles.items():
             profile.add_value(row.get(name))
     compare_columns(profiles.values())
+    _find_numbered_names(profiles, rows)
     return profiles
 
 

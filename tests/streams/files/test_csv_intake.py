@@ -199,7 +199,8 @@ def test_one_text_in_ten_leaves_a_column_numeric_and_more_do_not() -> None:
 def test_a_profile_finds_ids_dates_and_codes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     lines = [
-        f"{n + 1},u{n},{2020 + n % 3}-01-0{n % 9 + 1},{n % 3},{n * 0.37:.2f},{n * 7},{'ab'[n % 2]},{n // 2},{n // 2}"
+        f"{n + 1},u{n},{2020 + n % 3}-01-0{n % 9 + 1},{n % 3},{n * 0.37:.2f},{n * 7},{'ab'[n % 2]},{n // 2},"
+        f"{n // 2 * 3}"
         for n in range(600)
     ]
     path.write_text("row,user,day,class,size,customer_id,flag,visit_id,visits\n" + "\n".join(lines))

@@ -1,0 +1,114 @@
+"""Kinds of columns as foreign tables have them: what cannot be known is marked, and nothing is misread in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from stream_bayes.data.amounts import Amount
+from stream_bayes.data.features import Numeric
+from stream_bayes.data.kind_inference import inferred_kind
+from stream_bayes.streams.files.column_profile import profiled_columns
+from stream_bayes.streams.files.csv_format import CSVFormat
+
+
+def test_a_word_for_an_amount_that_is_not_there_is_missing_however_often_it_stands() -> None:
+    texts = Counter({f"${k},000,000": 1 for k in range(1, 40)} | {"Undisclosed amount": 200})
+    kind = inferred_kind(texts)
+    assert (kind.word, kind.column, len(kind.numbers)) == ("money", Amount(["$"]), 39)
+    assert kind.misfits == (200, ["Undisclosed amount"])
+    assert "200 of 239 values are 'Undisclosed amount'" in kind.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "doubt", "said"),
+    [
+        ([f"Sample  {80 + k / 4}" for k in range(40)], "numbers?", "'Sample  #'"),
+        ([f"{k % 9} full defects" for k in range(40)], "numbers?", "'# full defects'"),
+        ([f"Week {k % 9}" for k in range(40)], "numbers?", "'Week #'"),
+        ([f"{k % 30} ({k % 7 * 10}.5%)" for k in range(40)], "numbers?", "'# (#%)'"),
+        (["25", "40", "35", "thirty"] * 9, "numbers?", "27 of 36 values are numbers"),
+        ([*(f"${k}.50" for k in range(20)), "free", "ask", "later", "by size"], "numbers?", "20 of 24"),
+        ([f"{k}:15" for k in range(20, 72)], "durations?", "71:15 is no time of the day"),
+    ],
+)
+def test_names_that_may_be_numbers_are_marked(texts: list[str], doubt: str, said: str) -> None:
+    kind = inferred_kind(Counter(texts))
+    assert (kind.word, kind.doubt) == ("category", doubt)
+    assert said in kind.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1", "2", "3A", "3B"] * 9,  # codes
+        ["2nd class", "1st class", "3rd class"] * 9,
+        ["red", "blue", "12"] * 9,
+        [f"12{k % 9} Main Street {k % 7}" for k in range(40)],
+        [f"ob-{k % 30}" for k in range(60)],
+        ["007", "123", "x"] * 9,
+    ],
+)
+def test_names_with_digits_in_them_stay_names(texts: list[str]) -> None:
+    kind = inferred_kind(Counter(texts))
+    assert (kind.word, kind.doubt) == ("category", "")
+
+
+def test_decades_are_years_and_no_seconds() -> None:
+    kind = inferred_kind(Counter(["1940s", "1970s", "1998", "2003"]))
+    assert (kind.word, kind.reason, kind.warnings) == ("number", "all years and decades", [])
+    assert kind.numbers["1940s"] == 1940.0
+    assert inferred_kind(Counter(["15s", "30s", "7s"])).word == "duration"
+
+
+@pytest.mark.parametrize(
+    ("texts", "doubt"),
+    [
+        ([f"17{k:02}0{k % 9 + 1}00" for k in range(30)], "dates?"),  # no day is known
+        ([f"{1990 + k // 12}{k % 12 + 1:02}" for k in range(60)], "dates?"),
+        ([f"{150 + k}000" for k in range(60)], ""),  # round amounts
+        ([f"{190000 + 37 * k}" for k in range(60)], ""),
+    ],
+)
+def test_numbers_that_may_be_years_and_months_are_marked(texts: list[str], doubt: str) -> None:
+    kind = inferred_kind(Counter(texts))
+    assert (kind.column, kind.doubt, bool(kind.warnings)) == (Numeric(), doubt, bool(doubt))
+
+
+def test_times_that_may_be_durations_are_marked() -> None:
+    songs = inferred_kind(Counter(["3:38", "4:18", "4:07", "10:15"]))
+    assert (songs.word, songs.doubt) == ("time", "duration?")
+    assert "3:38 is read as a time of the day" in songs.warnings[0]
+    for clock in (["9:30", "14:05", "17:45"], ["03:38", "04:18", "09:15"], ["9:30 AM", "10:15 AM"]):
+        kind = inferred_kind(Counter(clock))
+        assert (kind.word, kind.doubt, kind.warnings) == ("time", "", [])
+
+
+def test_whole_numbers_with_one_name_each_may_be_codes() -> None:
+    counties = [f"county {chr(97 + k)}" for k in range(20)]
+    rows = [
+        {
+            "fips": str(31001 + 2 * (k % 20)),
+            "county": counties[k % 20],
+            "votes": str(700 + k % 20 + k // 20 % 2),
+        }
+        for k in range(200)
+    ]
+    profiles = profiled_columns(["fips", "county", "votes"], rows, CSVFormat())
+    assert [name for name, each in profiles.items() if each.may_be_codes] == ["fips"]
+    assert profiles["fips"].numbers_column == "county"
+    rows[7]["county"] = counties[3]  # a mistake
+    assert profiled_columns(["fips", "county"], rows, CSVFormat())["fips"].may_be_codes
+    for row in rows[8:20]:
+        row["county"] = counties[3]
+    assert not profiled_columns(["fips", "county"], rows, CSVFormat())["fips"].may_be_codes
+
+
+def test_numbers_without_a_gap_that_stand_for_few_rows_may_be_groups() -> None:
+    stratum = [str(k // 3 + 1) for k in range(90)]
+    counts = [str(k * k % 41) for k in range(90)]  # some come once
+    halves = ["-0.045", "0.051"] * 45
+    rows = [dict(zip("abc", row, strict=True)) for row in zip(stratum, counts, halves, strict=True)]
+    profiles = profiled_columns("abc", rows, CSVFormat())
+    assert [name for name, each in profiles.items() if each.may_be_codes] == ["a", "c"]
