@@ -37,6 +37,7 @@ from stream_bayes.errors import (
     BadValue,
     BadWeight,
     CountsForgotten,
+    KindChanged,
     NeverMet,
     NotSupported,
     NoValueKnown,
@@ -68,6 +69,7 @@ __all__ = ["BayesNet"]
 X = Mapping[Any, Any]
 WINDOW = 2_000  # events
 HIDDEN_AFTER = 100  # events without any value of a variable, after which a warning names it
+_OF_MEASUREMENTS = "For measurements take a MixedNetwork, or in time DynamicNetwork(..., numbers=True)"
 _HOW_MANY = (
     "for a hidden variable declare how many values it has: schema=Schema({{{name}: Nominal([0, 1, 2])}})"
 )
@@ -419,7 +421,14 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             The event's weight; 2.0 is the same as learning it twice.
         """
         store = self.store
-        row = store.encode(x, EVENT, w)
+        try:
+            row = store.encode(x, EVENT, w)
+        except (BadValue, KindChanged) as error:
+            if not (
+                isinstance(x, Mapping) and any(isinstance(v, float) and math.isfinite(v) for v in x.values())
+            ):
+                raise
+            raise type(error)(f"{error}. {_OF_MEASUREMENTS}") from error
         counted = row.entries + (row.numbers if store.tables.bins is None else 0)
         self.learn_row(row)
         if counted != len(x):
@@ -722,9 +731,13 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.explain_one({"user": "eve", "country": "FR"})
         Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
         """
-        surprise = answers.explain(self.live, x, self.unseen)
+        surprise = self.explain_after({}, x)
         self._ignored.warn(x)
         return surprise
+
+    def explain_after(self, past: X, x: X) -> Surprise:
+        """Return the surprise of each value of an event, given values of other variables that came before."""
+        return answers.explain(self.live, x, self.unseen, past)
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned under this structure, tables integrated out.

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.encoding._features import read_weight
-from stream_bayes.core.inference.inference import Inference
-from stream_bayes.core.inference.posterior import Posterior
-from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.live_networks.mixed_counts import MixedCounts
+from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.networks.unrolling import StepNode, unrolled
+from stream_bayes.core.networks.unrolling import StepNode
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
-from stream_bayes.core.values.unknown_names import check_variables, no_value_of
+from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadStructure, BadValue, NotSupported, UnknownFeature
+from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
-from stream_bayes.networks.answers import explain, label_of, name_of_state
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.growth import LEARN
+from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.networks.surprise import Surprise
+from stream_bayes.networks.unrolled_networks import UnrolledNames, UnrolledNetwork, UnrolledNumbers
 
 __all__ = ["DynamicNetwork"]
 
 X = Mapping[Any, Any]
 MOST_COPIES = 64
+MIXED_WINDOW = 2_000  # events, of a network over numbers
 PastEvents = tuple[tuple[Any, ...], ...]  # the lagged variables' values in the newest events, newest first
 
 
@@ -71,7 +72,7 @@ class DynamicNetwork(CountLearner):
     max_parents
         With `structure="learn"`: the most parents of a variable.
     window
-        With `structure="learn"`: the number of newest events that are searched. None: 20,000.
+        With `structure="learn"`: the number of newest events that are searched. None: 20,000; with `numbers` 2,000.
     pause
         The time without events after which a sequence starts anew, in seconds or as `"30min"`; each event then needs
         its time, `at`. None: only `reset` ends a sequence.
@@ -81,6 +82,10 @@ class DynamicNetwork(CountLearner):
     max_sequences
         The number of sequences whose newest values are remembered. The one that has not moved for longest starts anew
         with its next event; `dropped_sequences` counts them.
+    numbers
+        True for variables with names and numbers, over which the network is a `MixedNetwork`: a number is linear in
+        other numbers and in earlier ones. It takes no `half_life`, and tables and `query` are those of such a network.
+        False: names alone.
 
     Notes
     -----
@@ -88,7 +93,9 @@ class DynamicNetwork(CountLearner):
     before the start of a sequence, is missing in the copies: families with it are not counted, and answers sum it out.
     Events are taken one after another, however far apart in time, unless `step` is given.
 
-    A forecast unrolls the network over the events to come, so it needs memory and time in steps times variables.
+    A forecast unrolls the network over the events to come, so it needs memory and time in steps times variables. Of
+    numbers it is a Gaussian, or a mixture of them by the names to come: doubt about coefficients adds to it in the next
+    event alone. Where more than 2**16 combinations of names to come matter, 500 of them are drawn.
 
     Examples
     --------
@@ -106,7 +113,7 @@ class DynamicNetwork(CountLearner):
     5.3
     """
 
-    store: FamilyCounts
+    store: FamilyCounts | MixedCounts
 
     def __init__(
         self,
@@ -122,6 +129,7 @@ class DynamicNetwork(CountLearner):
         pause: float | str | None = None,
         step: float | str | None = None,
         max_sequences: int = 10_000,
+        numbers: bool = False,
     ) -> None:
         self.lags = _read_lags(lags)
         self.key = key
@@ -134,6 +142,9 @@ class DynamicNetwork(CountLearner):
         self.pause = pause
         self.step = step
         self.max_sequences = max_sequences
+        self.numbers = numbers
+        if not isinstance(numbers, bool):
+            raise BadValue(f"numbers must be True or False, not {shown(numbers)}")
         check_count("max_parents", max_parents)
         self._copies = {copy_name(v, lag): (v, lag) for v, lags in self.lags.items() for lag in lags}
         self._columns = {v: k for k, v in enumerate(self.lags)}
@@ -144,18 +155,27 @@ class DynamicNetwork(CountLearner):
             raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
         self._sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
         self.is_growing = isinstance(structure, str) and structure == LEARN
-        self._search = HillClimbing(max_parents=max_parents)
-        self._net = BayesNet(
-            LEARN if self.is_growing else self._read_structure(structure),
-            strength=strength,
-            half_life=half_life,
-            schema=self._with_copies(schema),
-            max_values=max_values,
-            window=window if self.is_growing else None,
-            search=self._search if self.is_growing else None,
-        )
+        graph = LEARN if self.is_growing else self._read_structure(structure)
+        self._net: BayesNet | MixedNetwork = self._mixed(graph) if numbers else self._named(graph)
         self.store = self._net.store
         self._order_in_time()
+
+    def _named(self, graph: Any) -> BayesNet:
+        return BayesNet(
+            graph,
+            strength=self.strength,
+            half_life=self.half_life,
+            schema=self._with_copies(self.schema),
+            max_values=self.max_values,
+            window=self.window if self.is_growing else None,
+            search=HillClimbing(max_parents=self.max_parents) if self.is_growing else None,
+        )
+
+    def _mixed(self, graph: Any) -> MixedNetwork:
+        if self.half_life is not None:
+            raise BadValue("half_life: sums of numbers do not fade; leave it out, or numbers=True")
+        schema, window = self._with_copies(self.schema), MIXED_WINDOW if self.window is None else self.window
+        return MixedNetwork(graph, self.strength, schema, self.max_values, window)
 
     def _read_structure(self, given: Any) -> Structure:
         if isinstance(given, Mapping):
@@ -196,10 +216,18 @@ class DynamicNetwork(CountLearner):
 
     def _order_in_time(self) -> None:
         """Let no edge of a structure that grows lead back in time."""
-        if self._net.joint_growth is not None:
+        if isinstance(self._net, MixedNetwork):
+            self._net.limit_to(
+                lambda names: HillClimbing(max_parents=self.max_parents, restarts=0, tiers=self._tiers(names))
+            )
+        elif self._net.joint_growth is not None:
             names = [*self._copies, *(v for v in self._net.structure.variables if v not in self._copies)]
-            tiers = [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
-            self._net.joint_growth.limit_to(replace(self._search, tiers=tiers))
+            self._net.joint_growth.limit_to(
+                HillClimbing(max_parents=self.max_parents, tiers=self._tiers(names))
+            )
+
+    def _tiers(self, names: Sequence[Any]) -> list[list[Any]]:
+        return [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -250,7 +278,14 @@ class DynamicNetwork(CountLearner):
         history: PastEvents = ()
         for earlier in after:
             history = self._then(history, earlier)
-        self._net.unlearn_one(self._joined(x, history), w, clock)
+        self._unlearn(self._net, self._joined(x, history), w, clock)
+
+    @staticmethod
+    def _unlearn(net: BayesNet | MixedNetwork, joined: X, w: float = 1.0, clock: int | None = None) -> None:
+        if isinstance(net, BayesNet):
+            net.unlearn_one(joined, w, clock)
+        else:
+            net.unlearn_one(joined, w)
 
     def unlearn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Unlearn whole sequences, in the order in which their events were learned: all of them, or nothing.
@@ -276,7 +311,7 @@ class DynamicNetwork(CountLearner):
         twin: DynamicNetwork = self.twin()
         for net in (twin._net, self._net):  # what is refused changes the twin alone
             for event in joined:
-                net.unlearn_one(event)
+                self._unlearn(net, event)
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
@@ -288,6 +323,10 @@ class DynamicNetwork(CountLearner):
         A sequence that both remember goes on from where it moved last by time, and without times from here. Structures
         that are learned do not merge.
         """
+        if self.numbers and self.is_growing:
+            raise CannotMerge(
+                f"structure={LEARN!r}: two networks may have different structures; give the structure"
+            )
         super().merge(other)
         if other is not self:
             self._sequences.join(other._sequences)
@@ -333,14 +372,40 @@ class DynamicNetwork(CountLearner):
 
     def predict_proba_one(self, x: X, variable: Any, at: float | None = None) -> dict[Any, float]:
         """Return P(variable | the other values of the next event, and those before it); for `x` see `learn_one`."""
-        self._check_variable(variable)
-        return self._net.predict_proba_one(self._joined(x, self._moment(x, at).history), variable)
+        answer = self._answer(x, variable, at)
+        if isinstance(answer, StudentMixture):
+            raise BadValue(
+                f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
+            )
+        return dict(answer)
 
-    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
+    def predict_one(self, x: X, variable: Any, at: float | None = None) -> Any:
+        """Return the most probable name, or the mean, of a variable of the next event given its other values and those
+        before it; None before any value.
+        """
+        return mean_or_name(self._answer(x, variable, at))
+
+    def predict_interval_one(
+        self, x: X, variable: Any, level: float = 0.95, at: float | None = None
+    ) -> tuple[float, float] | None:
+        """Return the interval that holds a number of the next event with a probability; None before any value."""
+        return interval_of(self._answer(x, variable, at), level, variable)
+
+    def _answer(self, x: X, variable: Any, at: float | None) -> Any:
+        self._check_variable(variable)
+        joined = self._joined(x, self._moment(x, at).history)
+        if isinstance(self._net, BayesNet):
+            return self._net.predict_proba_one(joined, variable)
+        if variable not in self._net.kinds:
+            return {}
+        evidence = {v: value for v, value in self._net.values_known(joined).items() if v != variable}
+        return self._net.query(variable, evidence, samples=0)
+
+    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Any:
         """Return the probabilities of one variable's values given others, or of several variables' combinations.
 
         Copies are variables: `query("road", {"sky@-1": "wet"})` is what follows if the sky of the event before was wet,
-        whatever has come. See `BayesNet.query`.
+        whatever has come. See `BayesNet.query`, and `MixedNetwork.query` with `numbers`.
         """
         return self._net.query(targets, evidence, **settings)
 
@@ -351,8 +416,9 @@ class DynamicNetwork(CountLearner):
         at: float | None = None,
         variable: Any = None,
         evidence: X | None = None,
-    ) -> dict[Any, float]:
-        """Return the probability of each value of a variable in the k-th event from now.
+    ) -> Any:
+        """Return the distribution of a variable in the k-th event from now: the probability of each value, or of a
+        number a `StudentMixture`, with `mean`, `interval(level)` and `log_density(y)`.
 
         Parameters
         ----------
@@ -378,10 +444,9 @@ class DynamicNetwork(CountLearner):
         if variable is None and len(present) == 1:
             variable = present[0]
         self._check_variable(variable)
-        engine, past, missed = self._ahead(k, x, at)
-        if (variable, missed + k) not in engine.structure:
-            raise no_value_of([variable])
-        return {**engine.query((variable, missed + k), past | self._supposed(evidence, present, missed, k))}
+        network, past, missed = self._ahead(k, x, at)
+        node = variable, missed + k
+        return network.forecast(node, past | self._supposed(evidence, network, present, missed, k))
 
     def most_probable_path(
         self, k: int, x: X | None = None, at: float | None = None
@@ -391,51 +456,40 @@ class DynamicNetwork(CountLearner):
         Raises `NoValueKnown` if a variable has no known value.
         """
         check_count("k", k)
-        engine, past, missed = self._ahead(k, x, at)
-        # What is missing of the past is part of the path's probability; its values are not returned.
-        present = self.variables
-        unknown = [v for v in present if (v, missed + k) not in engine.structure]
-        if unknown or not present:
-            raise no_value_of(unknown)
-        best = engine.most_probable(past)
-        log_past = engine.log_probability(past) if past else 0.0
-        steps = range(missed + 1, missed + k + 1)
-        path = [{v: best[v, step] for v in present} for step in steps]
-        return path, best.log_probability - log_past
+        network, past, missed = self._ahead(k, x, at)
+        return network.most_probable(self.variables, range(missed + 1, missed + k + 1), past)
 
-    def _ahead(self, k: int, x: X | None, at: float | None) -> tuple[Inference, dict[StepNode, Any], int]:
-        """Return an engine of the next k events, what is known of those before, and how many before these are missing.
+    def _ahead(
+        self, k: int, x: X | None, at: float | None
+    ) -> tuple[UnrolledNetwork, dict[StepNode, Any], int]:
+        """Return the network of the next k events, what is known of those before, and how many of these are missing.
 
-        Those are steps of the engine, too: what came before them still tells of what comes after.
+        Those are steps of the network, too: what came before them still tells of what comes after.
         """
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
         missed = self._sequences.missed_before(name, moment)
-        network = _with_values(self._net.live.network())
-        marginals: dict[Any, Any] = Inference(network).marginals()
-        ahead = unrolled(network, self._copies, marginals, missed + k)
-        copy_at: dict[StepNode, Any] = {(v, 1 - lag): name for name, (v, lag) in self._copies.items()}
+        network = (
+            UnrolledNames(self._net, self._copies, missed + k)
+            if isinstance(self._net, BayesNet)
+            else UnrolledNumbers(self._net, self._copies, missed + k)
+        )
         past = {}
         for back, values in enumerate(self._sequences.memory(name, moment)):
             for v, value in zip(self.lags, values, strict=True):
-                node = (v, -back)
-                if value is None or node not in ahead.structure:
-                    continue
-                label = label_of(self._net.live.network(), v, value)
-                copy = copy_at.get(node, v)
-                # Nothing follows from a value that no event has come after, or that was forgotten with a half-life.
-                if label in network.states[copy if copy in network.structure else v]:
-                    past[node] = label
-        return Inference(ahead), past, missed
+                if value is not None and (label := network.value_at((v, -back), value)) is not None:
+                    past[v, -back] = label
+        return network, past, missed
 
-    def _supposed(self, evidence: X | None, present: list[Any], missed: int, k: int) -> dict[StepNode, Any]:
+    def _supposed(
+        self, evidence: X | None, network: UnrolledNetwork, present: list[Any], missed: int, k: int
+    ) -> dict[StepNode, Any]:
         if evidence is None:
             return {}
         if not isinstance(evidence, Mapping):
             raise BadValue(f"evidence comes as a dict {{'sky@+1': value}}, not as {shown(evidence)}")
         nodes = {f"{v}@+{step}": (v, missed + step) for v in present for step in range(1, k + 1)}
         check_variables(evidence, nodes, "evidence", whole="the forecast")
-        network = self._net.live.network()
-        return {nodes[name]: label_of(network, nodes[name][0], value) for name, value in evidence.items()}
+        return {nodes[name]: network.supposed(nodes[name], value) for name, value in evidence.items()}
 
     def log_likelihood_one(self, x: X, at: float | None = None) -> float:
         """Return the logarithm of the probability of an event given those before it; missing values are summed out."""
@@ -448,14 +502,14 @@ class DynamicNetwork(CountLearner):
         past = {v: value for v, value in self._past(history).items() if v in self._net.structure}
         total, novel = self._net.log_likelihood_and_novel(whole) if whole else (0.0, {})
         if past and total > -math.inf:
-            total -= self._net.log_likelihood_one(past)
+            total -= self._net.log_likelihood_and_novel(past)[0]
         return total, [v for v in novel if v not in self._copies]
 
     def explain_one(self, x: X, at: float | None = None) -> Surprise:
         """Return the surprise of each value of an event given those before it; they add up to `score_one(x, at)`."""
         history = self._moment(x, at).history
         event = {v: value for v, value in self._joined(x, history).items() if v not in self._copies}
-        return explain(self._net.live, event, self._net.unseen, self._past(history))
+        return self._net.explain_after(self._past(history), event)
 
     def score_one(self, x: X, at: float | None = None) -> float:
         """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
@@ -487,12 +541,24 @@ class DynamicNetwork(CountLearner):
         return self._net.structure
 
     def cpt(self, variable: Any) -> ConditionalTable:
-        """Return P(variable | its parents), as `BayesNet.cpt` does."""
-        return self._net.cpt(variable)
+        """Return P(variable | its parents), as `BayesNet.cpt` does. Raise `NotSupported` with `numbers`."""
+        return self._of_names().cpt(variable)
 
     def to_network(self) -> DiscreteNetwork:
-        """Return the network over an event and its copies, as it is now."""
-        return self._net.to_network()
+        """Return the network over an event and its copies, as it is now. Raise `NotSupported` with `numbers`."""
+        return self._of_names().to_network()
+
+    def _of_names(self) -> BayesNet:
+        if isinstance(self._net, MixedNetwork):
+            raise NotSupported("numbers=True: there are no tables of numbers; query has their distributions")
+        return self._net
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """`"nominal"` or `"numeric"` for each variable of events that has come, or is declared."""
+        if isinstance(self._net, BayesNet):
+            return dict.fromkeys(self.variables, "nominal")
+        return {v: kind for v, kind in self._net.kinds.items() if v not in self._copies}
 
     @property
     def clock(self) -> int:
@@ -530,18 +596,6 @@ class DynamicNetwork(CountLearner):
         fits = len(history) <= self._longest and all(len(values) == len(self.lags) for values in history)
         expect(fits, "a sequence remembers other values than its newest ones")
         return history
-
-
-def _with_values(network: CountedNetwork) -> DiscreteNetwork:
-    """Return a network without the variables that have no value yet: theirs are tables of a single row, None."""
-    states = {v: [name_of_state(state) for state in network.states[v]] for v in network.structure.variables}
-    parents, tables = {}, {}
-    for v in (v for v, values in states.items() if values != [None]):
-        family = network.structure.parents(v)
-        empty = tuple(k for k, p in enumerate(family) if states[p] == [None])
-        parents[v] = [p for p in family if states[p] != [None]]
-        tables[v] = network.tables[v].squeeze(empty)
-    return DiscreteNetwork(Structure(parents), {v: states[v] for v in parents}, tables)
 
 
 def copy_name(v: Any, lag: int) -> str:

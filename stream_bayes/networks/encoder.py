@@ -48,7 +48,8 @@ def encoder_of(
         elif structure is None or name in structure or refuse:
             raise SchemaError(
                 f"variable {shown(name)} is declared numeric, but a network takes values, or numbers in bins: declare "
-                "its cuts, Numeric(cuts=[...]), or leave it out"
+                "its cuts, Numeric(cuts=[...]), take a MixedNetwork, or DynamicNetwork(..., numbers=True), or leave it "
+                "out"
             )
     if schema is None and structure is not None:
         declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}

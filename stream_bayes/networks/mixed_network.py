@@ -6,7 +6,7 @@ import math
 import warnings
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -201,6 +201,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             None if classes is None else LatentClass(classes=classes, max_values=max_values, names=names)
         )
         self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
+        self._limits: Callable[[Sequence[Any]], HillClimbing] = lambda variables: SEARCH
+
+    def limit_to(self, limits: Callable[[Sequence[Any]], HillClimbing]) -> None:
+        """Search for structures with the limits that a function returns for the variables that are searched."""
+        self._limits = limits
 
     @property
     def structure(self) -> Structure:
@@ -356,7 +361,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             return
         sample = MixedSample.of(rows, often, self.store.declared)
         scorer = MixedScorer(sample, float(self.strength))
-        found = climb_mixed(SEARCH, scorer).structure
+        found = climb_mixed(self._limits(sample.variables), scorer).structure
         parents = {v: found.parents(v) if v in found else () for v in self.store.structure.variables}
         before, column = self.store.structure, {v: k for k, v in enumerate(sample.variables)}
         cuts = {
@@ -600,12 +605,16 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         `excess` compares each with the mean surprise of its variable there, so names and numbers compare. Where numbers
         are missing whose variables have observed children, a part is by Gaussians and the sum differs a little.
         """
+        return self.explain_after({}, x)
+
+    def explain_after(self, past: X, x: X) -> Surprise:
+        """Return the surprise of each value of an event, given values of other variables that came before."""
         values = self._known(self._read(x))
         self._ignored.warn(x)
         novel = self.novel_values(values)
         nats: dict[Any, float] = {}
         expected: dict[Any, float] = {}
-        before: dict[Any, Any] = {}
+        before = self.values_known(past)
         scored = self._scored(values)
         for v in self.store.structure.topological_order:
             if v not in values:
@@ -694,6 +703,12 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def _known(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the values of variables of which a value was learned; nothing is known about the others."""
         return {v: value for v, value in values.items() if v in self.store.kinds}
+
+    def values_known(self, x: X) -> dict[Any, Any]:
+        """Return the values of an event from which something follows: without names that were never learned."""
+        values = self._known(self.store.read(x))
+        novel = self.novel_values(values)
+        return {v: value for v, value in self._scored(values).items() if v not in novel}
 
     def novel_values(self, values: Mapping[Any, Any]) -> dict[Any, Any]:
         kinds = self.store.kinds

@@ -16,7 +16,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Floats
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 
-__all__ = ["Copies", "StepNode", "unrolled"]
+__all__ = ["Copies", "StepNode", "step_node", "unrolled"]
 
 Copies: TypeAlias = Mapping[Any, tuple[Value, int]]  # any Value; but keys are invariant
 StepNode: TypeAlias = tuple[Value, int]
@@ -37,8 +37,8 @@ def unrolled(
     for v in network.structure.variables:
         # A copy is a node once, relative to step 1; a variable of the event is one at each step.
         for step in (1,) if v in copies else range(1, steps + 1):
-            node = _node(v, step, copies)
-            parents[node] = [_node(p, step, copies) for p in network.structure.parents(v)]
+            node = step_node(v, step, copies)
+            parents[node] = [step_node(p, step, copies) for p in network.structure.parents(v)]
             tables[node] = _widened(network, v, copies, states, marginals)
     for v, step in {p for family in parents.values() for p in family} - parents.keys():
         node = v, step
@@ -47,7 +47,8 @@ def unrolled(
     return DiscreteNetwork(Structure(parents), {(v, step): states[v] for v, step in parents}, tables)
 
 
-def _node(v: Value, step: int, copies: Copies) -> StepNode:
+def step_node(v: Value, step: int, copies: Copies) -> StepNode:
+    """Return the node of a variable of the network, which may be a copy, where the event is at a step."""
     variable, lag = copies.get(v, (v, 0))
     return variable, step - lag
 

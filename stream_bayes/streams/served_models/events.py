@@ -62,7 +62,7 @@ logger = logging.getLogger(__name__)
 EventModel = MixedNetwork | LatentClass | DynamicNetwork | MarkovChain | HiddenMarkov
 EVENT_CLASSES = (MixedNetwork, LatentClass, DynamicNetwork, MarkovChain, HiddenMarkov)
 TIMELESS = (MixedNetwork, LatentClass)  # models of single events, whose order tells nothing
-OF_NUMBERS = (MixedNetwork, LatentClass, HiddenMarkov)  # models that predict numbers, too
+OF_NUMBERS = (MixedNetwork, LatentClass, HiddenMarkov, DynamicNetwork)  # models that may predict numbers, too
 STATE = "state"  # the hidden state of an event, or its latent class
 
 
@@ -236,7 +236,7 @@ class ServedEvents(UnlabelledModel):
         self.name = type(whole).__name__
         self._serve(whole)
         model: Any = self.answering
-        if isinstance(model, OF_NUMBERS):
+        if _predicts_numbers(model):
             self.level = LEVEL if level is None else level
             ends_of(self.level)
         elif level is not None:
@@ -350,10 +350,8 @@ class ServedEvents(UnlabelledModel):
             return {}
         rest = {v: value for v, value in x.items() if v not in self._hidden} if isinstance(x, Mapping) else x
         try:
-            if isinstance(model, TIMELESS):
-                return self._of_mixed(model, rest, variable)
-            if isinstance(model, DynamicNetwork):
-                return model.predict_proba_one(rest, variable, at)
+            if isinstance(model, (*TIMELESS, DynamicNetwork)):
+                return self._of_mixed(model, rest, variable, self._time(at))
             answer = self._ahead(x, 1, variable, at)
             return self._number_of(answer) if isinstance(answer, StudentMixture) else answer
         except (BudgetExceeded, NoValueKnown) as error:
@@ -399,17 +397,19 @@ class ServedEvents(UnlabelledModel):
         )
         return answer
 
-    def _of_mixed(self, model: Any, x: Mapping[Any, Any], variable: Any) -> LabelProbabilities:
+    def _of_mixed(
+        self, model: Any, x: Mapping[Any, Any], variable: Any, time: tuple[float | None, ...]
+    ) -> LabelProbabilities:
         if variable not in model.kinds:
             return {}
         if model.kinds[variable] == "nominal":
-            shares: LabelProbabilities = model.predict_proba_one(x, variable)
+            shares: LabelProbabilities = model.predict_proba_one(x, variable, *time)
             return shares
-        interval = model.predict_interval_one(x, variable, self.level)
+        interval = model.predict_interval_one(x, variable, self.level, *time)
         if interval is None:
             return {}
         low, high = interval
-        return PredictedNumber(mean=model.predict_one(x, variable), low=low, high=high)
+        return PredictedNumber(mean=model.predict_one(x, variable, *time), low=low, high=high)
 
     def _number_of(self, forecast: StudentMixture) -> PredictedNumber:
         assert self.level is not None
@@ -453,6 +453,10 @@ class ServedEvents(UnlabelledModel):
             self._serve(restore_model(self.model, state))
         else:
             self.model = loaded_model(self.model, self._parameters, state)
+
+
+def _predicts_numbers(model: EventModel) -> bool:
+    return isinstance(model, OF_NUMBERS) and (not isinstance(model, DynamicNetwork) or model.numbers)
 
 
 def _anticipated(model: EventModel, name: Any) -> Anticipated:
