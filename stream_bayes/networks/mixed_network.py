@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
@@ -22,6 +21,7 @@ from stream_bayes.core.live_networks.mixed_draws import completed
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.live_networks.normal_scores import NormalScores, ScoredMixture
+from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
@@ -39,6 +39,7 @@ from stream_bayes.errors import (
     CannotMerge,
     FeaturesIgnored,
     NotSupported,
+    StreamBayesError,
     UnknownFeature,
 )
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
@@ -59,7 +60,8 @@ X = Mapping[Any, Any]
 FIRST_SEARCH = 50  # events
 LEAST_ROWS = 20  # rows with all variables, for a search
 MOST_VARIABLES = 64
-QUANTILE_EVENTS = 200
+TAIL_EVENTS = 200
+NO_TAIL = (-1, frozenset[Any](), ScoreTail([]))  # clock, variables, scores
 RANKS = "ranks"
 SAMPLES = 2_000  # draws of a question that is too large for an exact answer
 SAMPLING = "likelihood-weighting"
@@ -200,7 +202,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self._classes = (
             None if classes is None else LatentClass(classes=classes, max_values=max_values, names=names)
         )
-        self._quantiles: tuple[int, frozenset[Any], list[float]] = (-1, frozenset(), [])
+        self._tail: tuple[int, frozenset[Any], ScoreTail] = NO_TAIL
         self._limits: Callable[[Sequence[Any]], HillClimbing] = lambda variables: SEARCH
 
     def limit_to(self, limits: Callable[[Sequence[Any]], HillClimbing]) -> None:
@@ -298,7 +300,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             self._expect(FIRST_STEPS if clock <= FIRST_SEARCH else STEPS)
         if not self._keeps_window:
             self._recent.clear()
-        self._quantiles = (-1, frozenset(), [])
+        self._tail = NO_TAIL
 
     def _rank(self) -> None:
         """Rank numbers by those of the window, and count the window by these ranks."""
@@ -348,7 +350,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             while len(self._recent) > newer:
                 self._recent.popleft()
             self._next_search = self.clock + self.window
-        self._quantiles = (-1, frozenset(), [])
+        self._tail = NO_TAIL
 
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
@@ -551,8 +553,8 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
     def score_one(self, x: X) -> float:
         """Return minus the log-density of an event, in nats: the larger, the more unexpected.
 
-        Numbers have no last bin: the farther out one is, the larger is the score. `river.anomaly.QuantileFilter` finds
-        quantiles.
+        Numbers have no last bin: the farther out one is, the larger is the score. `p_value_one` says
+        how rare it is.
         """
         return 0.0 - self.log_likelihood_and_novel(x)[0]
 
@@ -562,11 +564,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         self.learn_one(x, w)
         return score
 
-    def quantile_one(self, x: X) -> float:
-        """Return the share of events with a smaller score than this one's, among 200 of the window.
+    def p_value_one(self, x: X) -> float:
+        """Return the probability that an event as usual scores at least as high as this one does.
 
-        Events are scored by the variables that this one has. The scores of the window are computed again for other
-        variables, and whenever the events have grown by a twentieth.
+        Usual are 200 events of the window, each scored as if it had not been learned (but for latent classes, which do
+        not forget), by the variables that this one has. Beyond them the tail of their scores goes on, unless its scores
+        are equal. They are computed again for other variables, and whenever the events have grown by a twentieth.
+        It is 1 before any event.
 
         Raises
         ------
@@ -575,29 +579,41 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
 
         Examples
         --------
-        >>> model = MixedNetwork()
-        >>> model.learn_many({"a": k % 7, "b": "xy"[k % 2]} for k in range(100))
-        >>> model.quantile_one({"a": 99, "b": "x"})
-        1.0
+        >>> import numpy as np
+        >>> model, rng = MixedNetwork(), np.random.default_rng(1)
+        >>> model.learn_many({"a": rng.normal(), "b": "xy"[k % 2]} for k in range(200))
+        >>> model.p_value_one({"a": 9.0, "b": "x"}) < 1e-4 < 0.2 < model.p_value_one({"a": 0.5, "b": "x"})
+        True
         """
         if not self.is_growing:
             raise NotSupported(
-                f"a quantile needs the window of structure={LEARN!r}; or take river.anomaly.QuantileFilter"
+                f"a p-value needs the window of structure={LEARN!r}; or take river.anomaly.QuantileFilter"
             )
         values = self._read(x)
         self._ignored.warn(x)
-        scores = self._scores_of(frozenset(values))
-        return bisect_left(scores, self._score(values)) / len(scores) if scores else 0.0
+        return self._tail_of(frozenset(values)).p_value(self._score(values))
 
-    def _scores_of(self, variables: frozenset[Any]) -> list[float]:
-        """Return the sorted scores of events of the window, by these of their variables alone."""
-        clock, before, scores = self._quantiles
-        if not scores or before != variables or self.clock > 1.05 * clock:
-            step = max(1, len(self._recent) // QUANTILE_EVENTS)
-            chosen = list(self._recent)[::-step][:QUANTILE_EVENTS]
-            scores = sorted(self._score({v: e[v] for v in e if v in variables}) for e, _ in chosen)
-            self._quantiles = self.clock, variables, scores
-        return scores
+    def _tail_of(self, variables: frozenset[Any]) -> ScoreTail:
+        """Return the scores of events of the window, by these of their variables alone."""
+        clock, before, tail = self._tail
+        if not len(tail) or before != variables or self.clock > 1.05 * clock:
+            step = max(1, len(self._recent) // TAIL_EVENTS)
+            chosen = list(self._recent)[::-step][:TAIL_EVENTS]
+            twin = self.twin()  # it forgets events for a while
+            tail = ScoreTail(twin.score_without(values, weight, variables) for values, weight in chosen)
+            self._tail = self.clock, variables, tail
+        return tail
+
+    def score_without(self, values: Mapping[Any, Any], weight: float, variables: frozenset[Any]) -> float:
+        """Return the score of a learned event, by these of its variables, as if it had not been learned."""
+        scored, part = self._scored(values), {v: value for v, value in values.items() if v in variables}
+        try:
+            self.store.subtract(scored, weight)
+        except StreamBayesError:  # of a family that was counted again, without this event
+            return self._score(part)
+        score = self._score(part)
+        self.store.add(scored, weight)
+        return score
 
     def explain_one(self, x: X) -> Surprise:
         """Return the surprise of each value of an event, parents first; they add up to `score_one(x)`.

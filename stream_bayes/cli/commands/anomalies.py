@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from stream_bayes.cli.data_file import DataOptions, File, open_table, warn_of_mi
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NotLearned
@@ -41,8 +41,9 @@ def anomalies(
     """List the most unexpected rows of a data file, and which of their values are odd.
 
     Each row is scored by the rows before it, then learned: minus the logarithm of the mean of two densities, of a
-    network over names and numbers whose structure is searched, and of latent classes. The quantile
-    is the share of scored rows with a smaller score.
+    network over names and numbers whose structure is searched, and of latent classes. The p-value
+    is the share of usual rows that score as high, by the tail of all scores: times the number of rows it is how many
+    such rows there are by chance.
     """
     with exit_on_error():
         table = open_table(file, None, options)
@@ -76,9 +77,9 @@ def anomalies(
             raise NotLearned(
                 f"{file}: {rows - bad:,} rows, of which {skip:,} are learned before one is scored: lower --skip"
             )
-        scores.sort()
+        tail = ScoreTail(scores)
         listed = [
-            {"row": -number, "score": score, "quantile": _share_below(scores, score), **row}
+            {"row": -number, "score": score, "p_value": tail.p_value(score, is_one=True), **row}
             for score, number, row in sorted(found, reverse=True)
         ]
         if json:
@@ -89,7 +90,7 @@ def anomalies(
         edges = ", ".join(" -> ".join(map(str, edge)) for edge in model.structure.edges)
         note([f"{rows:,} rows, {len(scores):,} scored; dependences: {edges or 'none'}"])
         shown = [{**each, "odd": _text_of(each["odd"])} for each in listed]
-        print_table("most unexpected rows", shown, right=("row", "score", "quantile"))
+        print_table("most unexpected rows", shown, right=("row", "score", "p_value"))
 
 
 def _named(value: object) -> object:
@@ -102,10 +103,6 @@ def _row(model: MixedNetwork, x: dict[str, Any]) -> dict[str, Any]:
     excess = surprise.excess
     odd = [v for v in surprise.oddest[:ODD_VALUES] if excess[v] > 0.0]
     return {"odd": [{"variable": v, "value": x[v], "nats": round(excess[v], 3)} for v in odd]}
-
-
-def _share_below(scores: list[float], score: float) -> float:
-    return bisect_left(scores, score) / len(scores)
 
 
 def _text_of(odd: list[dict[str, Any]]) -> str:
