@@ -15,7 +15,7 @@ there are; it is exact for an exponential tail, of which the highest scores are 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 
 __all__ = ["ScoreTail"]
@@ -37,15 +37,14 @@ class ScoreTail:
 
     def __init__(self, scores: Iterable[float]) -> None:
         self._scores = sorted(scores)
-        number = len(self._scores)
-        size = int(TAIL * number)
-        self._size = size if size >= LEAST_TAIL else 0
-        self._counted = self._size - int(CENSORED * self._size)  # "r"
-        self._begin, self._excess = math.inf, 0.0
-        if self._size:
-            begin, *tail = self._scores[number - size - 1 :]
-            self._begin = begin
-            self._excess = math.fsum(min(score, tail[self._counted - 1]) - begin for score in tail)
+
+    def add(self, score: float) -> None:
+        """Add the score of a usual event."""
+        insort(self._scores, score)
+
+    def discard(self, score: float) -> None:
+        """Remove a score that was added."""
+        del self._scores[bisect_left(self._scores, score)]
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -54,10 +53,15 @@ class ScoreTail:
         """Return the probability of a score at least as high; 1 without any scores. `is_one` says that the score is one
         of the scores itself.
         """
-        number = len(self._scores) - is_one
-        higher = len(self._scores) - bisect_left(self._scores, score) - is_one
-        if score <= self._begin or not 0.0 < self._excess < math.inf:
-            return (higher + 1) / (number + 1)
-        beyond = math.log1p((score - self._begin) / self._excess)
-        share = (self._size + 1) / (number + 1) * math.exp(-self._counted * beyond)
-        return max(share, higher / (number + 1))
+        scores, number = self._scores, len(self._scores)
+        higher, others = number - bisect_left(scores, score) - is_one, number - is_one
+        size = int(TAIL * number)
+        if size >= LEAST_TAIL and score > (begin := scores[number - size - 1]):
+            counted = size - int(CENSORED * size)  # "r"
+            last = scores[number - size + counted - 1]
+            excess = math.fsum(each - begin for each in scores[number - size : number - size + counted])
+            excess += (size - counted) * (last - begin)
+            if 0.0 < excess < math.inf:
+                share = (size + 1) / (others + 1) * math.exp(-counted * math.log1p((score - begin) / excess))
+                return max(share, higher / (others + 1))
+        return (higher + 1) / (others + 1)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 
 __all__ = ["Surprises"]
@@ -32,6 +33,7 @@ class Surprises:
     --------
     >>> surprises = Surprises()
     >>> surprises.add([0.5, 1.5, None, math.nan], [1.0, 1.0, 1.0, 1.0])
+    [1.0, 0.5, None, None]
     >>> surprises.mean, surprises.impossible, surprises.unscored
     (1.0, 1, 1)
     """
@@ -42,19 +44,31 @@ class Surprises:
         self.impossible = 0
         self.unscored = 0
         self._recent: deque[tuple[float | None, float]] = deque(maxlen=WINDOW)
+        self._tail = ScoreTail([])  # of the possible ones among them
 
-    def add(self, scores: Iterable[float | None], weights: Iterable[float]) -> None:
-        """Add events with their weights; a score of None is an impossible event, NaN one that could not be scored."""
+    def add(self, scores: Iterable[float | None], weights: Iterable[float]) -> list[float | None]:
+        """Add events with their weights; a score of None is an impossible event, NaN one that could not be scored.
+
+        Return the p-value of each score among those of the newest 1,000 events before it; None without a score.
+        """
+        p_values: list[float | None] = []
         for score, weight in zip(scores, weights, strict=False):
             if score is not None and math.isnan(score):
                 self.unscored += 1
+                p_values.append(None)
                 continue
+            p_values.append(None if score is None else self._tail.p_value(score))
+            if len(self._recent) == WINDOW and (oldest := self._recent[0][0]) is not None:
+                self._tail.discard(oldest)
+            if score is not None:
+                self._tail.add(score)
             self._recent.append((score, weight))
             if score is None:
                 self.impossible += 1
             else:
                 self.weight += weight
                 self.nats += weight * score
+        return p_values
 
     @property
     def mean(self) -> float:
@@ -99,3 +113,4 @@ class Surprises:
             expect(all(map(math.isfinite, numbers)) and weight >= 0.0, "a surprise is not finite")
         self.weight, self.nats, self.impossible, self.unscored = weight, nats, impossible, unscored
         self._recent = deque(recent, WINDOW)
+        self._tail = ScoreTail(score for score, _ in recent if score is not None)

@@ -103,6 +103,9 @@ class ScoredOutput(Output, frozen=True, gc=False):
         if exact inference would have needed more memory than the budget: the log warns of the first.
     novel
         The variables whose value was never learned before.
+    p_value
+        The probability that a usual event scores at least as high, by the scores of the newest 1,000 events before it.
+        None without a score.
 
     Examples
     --------
@@ -114,6 +117,7 @@ class ScoredOutput(Output, frozen=True, gc=False):
 
     score: float | None = None
     novel: Sequence[str] = ()
+    p_value: float | None = None
 
 
 class IntervalOutput(Output, frozen=True, gc=False):

@@ -197,7 +197,7 @@ class Step:
                 continue
             further: list[Iterable[Any]] = [repeat(SCHEMA_VERSION)]
             if isinstance(answers, EventAnswers):
-                further += [answers.scores, answers.novel]
+                further += [answers.scores, answers.novel, answers.p_values]
             if sets is not None:
                 further.append([{str(level): labels for level, labels in each.items()} for each in sets])
             if intervals is not None:
@@ -291,7 +291,7 @@ class Step:
                 answers.score(self.losses, labels, weights[start:stop])
                 if self.surprises is not None:
                     assert isinstance(answers, EventAnswers)
-                    self.surprises.add(answers.surprises, weights[start:stop])
+                    answers.p_values = self.surprises.add(answers.surprises, weights[start:stop])
                     if self.errors is not None:
                         answers.score_numbers(self.errors, weights[start:stop])
                 self._add_answers(events[start:stop], answers, version, intervals, sets)

@@ -30,7 +30,7 @@ PLACE = ("key", "source", "partition", "position", "time")
 ANSWER = ("prediction", "probabilities", "model", "generation", "configuration", "version")
 COLUMNS = {
     Output: (*PLACE, *ANSWER),
-    ScoredOutput: (*PLACE, *ANSWER, "score", "novel"),
+    ScoredOutput: (*PLACE, *ANSWER, "score", "novel", "p_value"),
     IntervalOutput: (*PLACE, *ANSWER, "intervals"),
     SetOutput: (*PLACE, *ANSWER, "sets"),
     IntervalSetOutput: (*PLACE, *ANSWER, "sets", "intervals"),
@@ -101,7 +101,7 @@ class CSVSink(FileSink):
             answer = (_cell(result.prediction), json_bytes(result.probabilities).decode())
             cells = (*place, *answer, model.name, model.generation, model.configuration, result.version)
             if isinstance(result, ScoredOutput):
-                return (*cells, result.score, json_bytes(result.novel).decode())
+                return (*cells, result.score, json_bytes(result.novel).decode(), result.p_value)
             further = COLUMNS[self.of][len(cells) :]
             return (*cells, *(json_bytes(getattr(result, name)).decode() for name in further))
         if isinstance(result, NumberOutput):

@@ -77,6 +77,8 @@ class EventAnswers:
         The same, but NaN if it could not be computed.
     novel
         For each event, the variables whose value was never learned before.
+    p_values
+        The p-value of each score, once it was added to the surprises before it; None without a score.
     """
 
     def __init__(self, predict: Sequence[Any]) -> None:
@@ -84,6 +86,7 @@ class EventAnswers:
         self.scores: list[float | None] = []
         self.surprises: list[float | None] = []
         self.novel: list[tuple[str, ...]] = []
+        self.p_values: list[float | None] = []
         self._shares: list[tuple[LabelProbabilities, ...]] = []  # of each variable to predict
         self._truths: list[tuple[Any, ...]] = []
         self._numbers: list[tuple[tuple[str, LabelProbabilities, float], ...]] = []
@@ -129,7 +132,7 @@ class EventAnswers:
     def newest(self, number: int, /) -> EventAnswers:
         part, start = EventAnswers(self.predict), max(0, len(self) - number)
         part.scores, part.novel = self.scores[start:], self.novel[start:]
-        part.surprises = self.surprises[start:]
+        part.surprises, part.p_values = self.surprises[start:], self.p_values[start:]
         part._shares, part._truths = self._shares[start:], self._truths[start:]
         part._numbers = self._numbers[start:]
         return part

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from stream_bayes.core.measures.score_tail import ScoreTail
+from stream_bayes.core.measures.surprises import Surprises
 
 
 @pytest.mark.parametrize("of", ["gaussian", "student", "names"])
@@ -63,3 +64,24 @@ def test_few_equal_and_infinite_scores_have_p_values() -> None:
     assert equal.p_value(2.0) == 1.0 and equal.p_value(2.5) == pytest.approx(1 / 301)
     assert ScoreTail([1.0] * 280 + [math.inf] * 20).p_value(math.inf) == pytest.approx(21 / 301)
     assert ScoreTail(range(300)).p_value(math.inf) == 0.0
+
+
+def test_a_stream_has_the_p_values_of_its_newest_scores_and_goes_on_from_a_state() -> None:
+    rng = np.random.default_rng(3)
+    scores: list[float | None] = [
+        float(score) if score < 4.0 else None for score in rng.exponential(size=2_500)
+    ]
+    scores[700], whole, parts = math.nan, Surprises(), Surprises()
+    p_values = whole.add(scores, [1.0] * 2_500)
+    assert p_values[700] is None and [p is None for p in p_values] == [s is None or s != s for s in scores]
+    usual = scores[:700] + scores[701:]
+    for at in (5, 500, 2_300):
+        k, score = next((k, s) for k, s in enumerate(usual[at:], at) if s is not None)
+        newest = [each for each in usual[:k][-1_000:] if each is not None]
+        assert p_values[k + (k >= 700)] == ScoreTail(newest).p_value(score)
+    in_parts = parts.add(scores[:1_700], [1.0] * 1_700)
+    loaded = Surprises()
+    loaded.load(parts.state())
+    assert in_parts + loaded.add(scores[1_700:], [1.0] * 800) == p_values
+    low = [p for p in p_values if p is not None]
+    assert np.mean([p <= 0.05 for p in low]) == pytest.approx(0.05, abs=0.02)

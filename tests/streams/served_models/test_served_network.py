@@ -42,6 +42,8 @@ def test_an_event_is_scored_before_it_is_learned() -> None:
     model = BayesNet(STRUCTURE)
     assert [output.score for output in outputs] == [model.score_learn_one(x) for x in days(200)]
     assert (result.learned, result.dead_letters, result.model.clock) == (200, {}, 200)
+    others, _ = run(days(200), BayesNet(STRUCTURE), batch=64)
+    assert [output.p_value for output in outputs] == [output.p_value for output in others]
 
 
 def test_a_planted_event_scores_highest_and_its_new_value_is_named() -> None:
@@ -49,6 +51,9 @@ def test_a_planted_event_scores_highest_and_its_new_value_is_named() -> None:
     outputs, _ = run([*days(300), planted, {**planted, "user": "eve"}], BayesNet(STRUCTURE))
     usual = max(output.score for output in outputs[30:300])
     assert outputs[300].score > usual + 3.0
+    assert 0.0 < outputs[300].p_value < 0.005 and outputs[300].p_value < min(
+        o.p_value for o in outputs[30:300]
+    )
     assert outputs[300].novel == ()
     assert outputs[301].novel == ("user",)
 
@@ -132,7 +137,7 @@ def test_a_pipeline_that_is_resumed_writes_the_same_answers(tmp_path: Path, pred
     for stop in (50, 30, 40):
         streams.pipeline(tmp_path / "parts.toml").run(stop)
     assert (tmp_path / "parts.csv").read_text() == (tmp_path / "whole.csv").read_text()
-    assert (tmp_path / "whole.csv").read_text().splitlines()[0].endswith(",score,novel")
+    assert (tmp_path / "whole.csv").read_text().splitlines()[0].endswith(",score,novel,p_value")
 
 
 @pytest.mark.parametrize(
