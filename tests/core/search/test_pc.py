@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -130,11 +130,48 @@ def test_other_names_leave_the_same_edges(seed: int) -> None:
     assert {frozenset(edge) for edge in one.edges} == {frozenset((back[a], back[b])) for a, b in two.edges}
 
 
+def _colliders(edges: Any, joined: Any) -> set[tuple[Any, Any, Any]]:
+    """Return all a -> c <- b of which a and b are not joined."""
+    return {
+        (min(a, b), c, max(a, b))
+        for (a, c), (b, d) in combinations(edges, 2)
+        if c == d and frozenset((a, b)) not in joined
+    }
+
+
+@pytest.mark.parametrize("rows", [60, 300, 2_000])
+def test_the_order_of_rows_and_columns_changes_nothing_and_no_collider_is_added_in_silence(
+    rows: int,
+) -> None:
+    for seed in range(25):
+        rng = np.random.default_rng([rows, seed])
+        columns: dict[Any, Any] = {}
+        for v in "abcdef":
+            above = [column for column in columns.values() if rng.random() < 0.5]
+            chance = rng.random((2,) * len(above))[tuple(above)] if above else rng.random()
+            columns[v] = (rng.random(rows) < chance).astype(int)
+        result = PC().search(Sample(columns, dict.fromkeys(columns, 2)))
+        row, names = rng.permutation(rows), rng.permutation([*columns]).tolist()
+        turned = {v: columns[v][row] for v in names}
+        again = PC().search(Sample(turned, dict.fromkeys(turned, 2)))
+        assert (again.cpdag, again.structure, again.consistent) == (
+            result.cpdag,
+            result.structure,
+            result.consistent,
+        )
+        joined = {frozenset(edge) for edge in result.structure.edges}
+        more = _colliders(result.structure.edges, joined) - _colliders(result.cpdag.compelled, joined)
+        assert result.consistent == (not more), seed
+
+
 def test_contradictory_tests_are_told() -> None:
     # A square whose both diagonals were found independent of everything: no structure has four such colliders.
     square = {(0, 2), (1, 3)}
     result = PC().search_by("abcd", lambda a, b, given_: float((a, b) in square and not given_))
     assert len(result.structure.edges) == 4
+    joined = {frozenset(edge) for edge in result.structure.edges}
+    more = _colliders(result.structure.edges, joined) - _colliders(result.cpdag.compelled, joined)
+    assert result.consistent == (not more)
     assert set(result.cpdag.compelled) <= set(result.structure.edges)
     assert result.separations == {("a", "c"): (), ("b", "d"): ()}
 
