@@ -87,7 +87,9 @@ cdef class LogisticReading(Reading):
     cdef narrow(self, double factor)
     cpdef fade(self)
     cdef forget_all(self)
+    cdef settle(self, Py_ssize_t j)
     cdef add_precision(self, Py_ssize_t j, double precision)
+    cdef double at_least_prior(self, Py_ssize_t j, double precision, double variance) noexcept
     cdef measure(self, Py_ssize_t j, double number)
     cdef set_unit(self, Py_ssize_t j, double mean, double deviation)
     cdef begin_anew(self, Py_ssize_t j)

@@ -62,7 +62,6 @@ NEAR = cython.declare(cython.double, 1e-10)
 LEAST_CURVATURE = cython.declare(
     cython.double, 0.02
 )  # of a shared covariance, so that certain answers still tell of their columns
-LEAST_LEFT = cython.declare(cython.double, 1e-3)  # of a precision, when the prior is taken out of it
 OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
 BIAS = cython.declare(cython.Py_ssize_t, 0)  # the column that is 1 in all events
 WAVE = cython.declare(cython.longlong, -2)  # the code of a wave; that of a number is -1
@@ -77,6 +76,7 @@ _BY_COLUMN = (
     "new_weight",
     "new_mean",
     "new_squares",
+    "settled",
     "z",
     "there",
 )
@@ -133,6 +133,7 @@ class LogisticReading(Reading):
         self.center, self.unit = np.zeros(8), np.zeros(8)
         self.count = np.zeros(8, np.longlong)
         self.new_weight, self.new_mean, self.new_squares = np.zeros(8), np.zeros(8), np.zeros(8)
+        self.settled = np.zeros(8, np.longlong)  # when the prior of a column was last whole
         self.z, self.there = np.zeros(8), np.zeros(8, np.uint8)
         self.present = np.zeros(8, np.uint8)
         self.faded_at = 0
@@ -162,7 +163,7 @@ class LogisticReading(Reading):
                 setattr(self, name, np.concatenate([old, np.zeros(more, old.dtype)]))
         drawn = []
         for slot, code in added:
-            self.slot[j], self.code[j] = slot, code
+            self.slot[j], self.code[j], self.settled[j] = slot, code, self.faded_at
             j += 1
             if code == WAVE:
                 continue
@@ -212,6 +213,8 @@ class LogisticReading(Reading):
         tail: cython.Py_ssize_t = self.tail.shape[0]
         kept: cython.Py_ssize_t = self.dense
         was_joint: cython.bint = self.joint
+        if rows == 0:
+            self.settled[:columns] = self.faded_at
         self.joint = (was_joint or rows == 0) and is_joint(columns, contrasts)
         self.dense = columns if self.joint else min(columns, MOST_SHARED)
         self.groups = contrasts if self.joint else 1
@@ -590,6 +593,7 @@ class LogisticReading(Reading):
         first: cython.double = 0.0
         second: cython.double = 0.0
         width: cython.double
+        reach: cython.double
         deviation: cython.double = sqrt(spread)
         low: cython.double = mean
         high: cython.double = mean + weight * spread
@@ -602,14 +606,19 @@ class LogisticReading(Reading):
                 high = mode
             step = value / (weight * share * (1.0 - share) + 1.0 / spread)
             mode += step
-            if not low <= mode <= high:
+            if (
+                not low < mode < high
+            ):  # a step to an end of the bracket may lead back to the other one for ever
                 step = 0.5 * (low + high) - (mode - step)
                 mode = 0.5 * (low + high)
             if fabs(step) <= 1e-6 * deviation:
                 break
         share = 1.0 / (1.0 + exp(min(mode, 700.0)))
         width = 1.0 / sqrt(1.0 / spread + weight * share * (1.0 - share))
-        width = max(0.7 * min(width, 1.0), REACH * deviation / MOST_TRAPEZOIDS)
+        reach = REACH * deviation
+        if mode > 0.0:  # where the sigmoid ends and the normal alone falls
+            reach = min(reach, -NEGLIGIBLE * spread / (mode - mean))
+        width = max(0.7 * min(width, 1.0), reach / MOST_TRAPEZOIDS)
         top = weight * log_sigmoid(mode) - 0.5 * (mode - mean) * (mode - mean) / spread
         for k in range(-1, 2, 2):
             u = mode
@@ -618,7 +627,7 @@ class LogisticReading(Reading):
                 u += k * width
                 away += k * width
                 value = weight * log_sigmoid(u) - 0.5 * (u - mean) * (u - mean) / spread - top
-                if value < NEGLIGIBLE:
+                if not value >= NEGLIGIBLE:
                     break
                 value = exp(value)
                 zeroth += value
@@ -975,10 +984,18 @@ class LogisticReading(Reading):
         if events == 1:
             some = min(some, 1 + cython.cast(cython.Py_ssize_t, 4.0 * some * (1.0 - left)))
         for _ in range(some):
-            self.add_precision(self.turn, (1.0 - left) * self.columns / some * self.prior(self.turn))
+            self.settle(self.turn)
             self.turn += 1
             if self.turn == self.columns:
                 self.turn = 0
+
+    @cython.cfunc
+    def settle(self, j: cython.Py_ssize_t):
+        """Give a column the part of the prior back that faded since the last time."""
+        faded: cython.double = 1.0 - self.kept ** float(self.faded_at - self.settled[j])
+        self.settled[j] = self.faded_at
+        if faded > 0.0:
+            self.add_precision(j, faded * self.prior(j))
 
     @cython.cfunc
     def forget_all(self):
@@ -991,7 +1008,9 @@ class LogisticReading(Reading):
 
     @cython.cfunc
     def add_precision(self, j: cython.Py_ssize_t, precision: cython.double):
-        """Learn that the coefficients of a column are 0, with a precision; one below 0 takes that back."""
+        """Learn that the coefficients of a column are 0, with a precision; one below 0 takes that back, but leaves
+        the prior.
+        """
         n: cython.Py_ssize_t = self.columns
         dense: cython.Py_ssize_t = self.dense
         size: cython.Py_ssize_t = dense * self.groups
@@ -1004,7 +1023,7 @@ class LogisticReading(Reading):
         step: cython.double
         if j >= dense:
             variance = self.tail[j - dense]
-            factor = 1.0 / (1.0 + max(precision, (LEAST_LEFT - 1.0) / variance) * variance)
+            factor = 1.0 / (1.0 + self.at_least_prior(j, precision, variance) * variance)
             self.tail[j - dense] = variance * factor
             for a in range(self.contrasts):
                 self.mean[a * n + j] *= factor
@@ -1012,7 +1031,7 @@ class LogisticReading(Reading):
         for g in range(self.groups):
             i = g * dense + j
             variance = self.covariance[i * size + i]
-            factor = max(precision, (LEAST_LEFT - 1.0) / variance)
+            factor = self.at_least_prior(j, precision, variance)
             factor /= 1.0 + factor * variance
             for k in range(size):
                 self.projected[k] = self.covariance[i * size + k]
@@ -1021,6 +1040,14 @@ class LogisticReading(Reading):
                 for k in range(size):
                     self.mean[a * n + k] -= self.projected[k] * step
             self.narrow(factor)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def at_least_prior(
+        self, j: cython.Py_ssize_t, precision: cython.double, variance: cython.double
+    ) -> cython.double:
+        """Return what may be added to the precision of a column of that variance, so that the prior is left."""
+        return precision if precision >= 0.0 else max(precision, self.prior(j) - 1.0 / variance)
 
     @cython.cfunc
     def measure(self, j: cython.Py_ssize_t, number: cython.double):
@@ -1057,6 +1084,7 @@ class LogisticReading(Reading):
         a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
+        self.settled[j] = self.faded_at
         for a in range(self.contrasts):
             self.mean[a * self.columns + j] = 0.0
         if j >= self.dense:
@@ -1077,6 +1105,7 @@ class LogisticReading(Reading):
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         bias: cython.Py_ssize_t
+        self.settle(j)  # of a prior that fades, more would be taken back below than is left
         for a in range(self.contrasts):
             self.mean[a * n + BIAS] += shift * self.mean[a * n + j]
             self.mean[a * n + j] *= factor

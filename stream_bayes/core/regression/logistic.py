@@ -23,7 +23,19 @@ Floats = NDArray[np.float64]
 # Draws a number of uniform numbers by a seed, which is a list of whole numbers.
 DrawUniform = Callable[[list[int], int], Floats]
 
-_KEYS = {"joint", "columns", "units", "counts", "moments", "mean", "covariance", "tail", "clock", "turn"}
+_KEYS = {
+    "joint",
+    "columns",
+    "units",
+    "counts",
+    "moments",
+    "mean",
+    "covariance",
+    "tail",
+    "clock",
+    "turn",
+    "settled",
+}
 
 
 class Coefficients(NamedTuple):
@@ -70,7 +82,7 @@ def posterior_bytes(features: int, columns: int, labels: int, waves: int = 0) ->
     columns, contrasts = 1 + waves + columns, max(labels - 1, 0)
     groups = contrasts if is_joint(columns, contrasts) else 1
     size = block_columns(columns, contrasts) * groups
-    return 8 * (size * (size + groups) + columns * (contrasts + 10) + waves * columns)
+    return 8 * (size * (size + groups) + columns * (contrasts + 11) + waves * columns)
 
 
 class Logistic(LogisticReading):
@@ -127,6 +139,7 @@ class Logistic(LogisticReading):
             "tail": np.asarray(self.tail).tolist(),
             "clock": int(self.faded_at),
             "turn": int(self.turn),
+            "settled": np.asarray(self.settled)[: self.columns].tolist(),
         }
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
@@ -177,8 +190,11 @@ class Logistic(LogisticReading):
         turn, clock = saved["turn"], load_clock(saved["clock"])
         expect(type(turn) is int and 0 <= turn < n, "its turn is at no column")
         expect(clock <= int(self.tables.clock), "it has faded more events than were learned")
+        settled = [load_clock(each) for each in saved["settled"]]
+        expect(len(settled) == n and max(settled) <= clock, "its prior is of other columns, or from later")
         self.restore(joint, mean, whole.ravel(), tail)
         self.turn, self.faded_at = turn, clock
+        np.asarray(self.settled)[:n] = settled
 
     def coefficients(self) -> Coefficients:
         """Return the posterior of the coefficients of each class."""

@@ -299,6 +299,25 @@ def test_numbers_of_any_size_leave_finite_answers() -> None:
         assert all(low <= answer[y] <= high for y, (low, high) in model.predict_interval_one(x).items())
 
 
+@pytest.mark.parametrize("half_life", [None, 500.0])
+@pytest.mark.parametrize("features", [None, "fourier"])
+def test_no_coefficient_is_known_less_than_by_the_prior(
+    features: str | None, half_life: float | None
+) -> None:
+    rng = np.random.default_rng(3)
+    model = BayesianLogistic(features=features, half_life=half_life, strength=0.1)
+    for number in range(70):  # mostly 0, and each unit is smaller or larger than the one before
+        sizes = rng.lognormal(0.0, 3.0, 57) * (rng.random(57) < 0.3)
+        x = {f"n{k}": float(size) for k, size in enumerate(sizes)}
+        answer = model.predict_proba_one(x)
+        if number > 4:
+            assert 1e-6 < answer["spam"] < 1.0 - 1e-6
+        model.learn_one(x, "spam" if number % 3 else "ham")
+        triangle = np.array(model.state()["reading"]["covariance"])
+        variances = triangle[np.cumsum(np.arange(1, math.isqrt(2 * triangle.size) + 1)) - 1]
+        assert (variances > 0.0).all() and (variances[1:] <= 10.0 / 0.75).all()  # a quarter may have faded
+
+
 @pytest.mark.parametrize("spike", [0, 20])
 def test_a_far_number_does_not_spoil_those_after_it(spike: int) -> None:
     rng = np.random.default_rng(11)
