@@ -192,6 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
+    parser.add_argument("--second-opinion", action="store_true", help="score by 4-grams of characters, too")
     parser.add_argument(
         "--hostile",
         type=int,
@@ -208,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     corpus, console = Corpus.read(given.corpus), Console()
     names = given.order or ["file"]
-    settings = {"train": given.train, "parser": given.parser}
+    settings = {"train": given.train, "parser": given.parser, "second_opinion": given.second_opinion}
     if given.young:
         young = young_filters(corpus, settings)
         console.print(table_of_young(young))

@@ -82,6 +82,10 @@ def train(
         str | None,
         typer.Option(help="Hold tokens that are not learned again for so long, as 180d, in a new filter."),
     ] = None,
+    second_opinion: Annotated[
+        bool,
+        typer.Option("--second-opinion", help="Score by 4-grams of characters, too, in a new filter."),
+    ] = False,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -101,11 +105,12 @@ def train(
             raise BadValue("nothing to learn: name mail with --ham or --spam")
         spam_home: SpamHome = home.open()
         settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id, "keep": keep}
+        settings["second_opinion"] = second_opinion
         if home.user is not None:
-            if learn != "everything" or pairs or any((learner, authserv_id, keep)):
+            if learn != "everything" or any((pairs, learner, authserv_id, keep, second_opinion)):
                 raise BadValue(
-                    "--learn, --pairs, --learner, --authserv-id and --keep are settings of the site's filter, which "
-                    "all users share"
+                    "--learn, --pairs, --learner, --authserv-id, --keep and --second-opinion are settings of the "
+                    "site's filter, which all users share"
                 )
             home_of_user = user_home(spam_home, home.user, spam_home.load())
             spam_home = home_of_user
@@ -219,7 +224,13 @@ def _id_to_learn(model: SpamFilter, spam_home: SpamHome, mail: bytes, plain: byt
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
     """Raise `BadValue` for a setting, unless a default, that differs from what the filter was made with."""
-    defaults = {"train": "everything", "pairs": False, "authserv_id": None, "keep": None}
+    defaults = {
+        "train": "everything",
+        "pairs": False,
+        "authserv_id": None,
+        "keep": None,
+        "second_opinion": False,
+    }
     for name, value in settings.items():
         if value not in (defaults[name], getattr(model, name)):
             raise BadValue(

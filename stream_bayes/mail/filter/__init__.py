@@ -2,8 +2,9 @@
 
 `filter` has the public verbs. A `contest` learns two labels: wanted and unwanted, or one of more classes and the rest.
 `scorer` is the protocol of scorers: `token_scorer` (the margin of a linear model plus twice the mean log-odds of the
-clear tokens) or `learner_scorer`; by `length_weights` a padded message hardly counts. `calibration` turns scores into
-probabilities, the costs of mistakes (`profiles`) decide, and `verdict` makes the judgement that mail systems get.
+clear tokens), `character_scorer` (with a second opinion by 4-grams) or `learner_scorer`; by `length_weights` a padded
+message hardly counts. `calibration` turns scores into probabilities, the costs of mistakes (`profiles`) decide, and
+`verdict` makes the judgement that mail systems get.
 `training` chooses the messages to learn, and `rehearsal` those to learn again; `receipts` record what a message added,
 in whole numbers, so that it is removed exactly and in any order. `ages` says which tokens expire. `explanation`
 explains, and `state` saves. `messages` are as they arrive, `arguments` makes a filter for a pipeline, `other_filters`

@@ -39,6 +39,8 @@ class Receipt:
     doubt: float = 0.0  # share of labels that were held to be wrong when it was learned
     bag: bytes = b""  # as JSON, for a filter with a learner
     at: int = 0  # that learner's clock when it was learned
+    opinion: float = 0.5  # as `probability`, and
+    turn: int = 0  # as `step`, of a second opinion
 
     def recoded(self, codes: NDArray[np.int32]) -> Receipt:
         """Return the receipt with new codes: `codes[old]` is the new one."""
@@ -148,6 +150,8 @@ class Receipts:
             "receipt_bags": np.concatenate(bags) if bags else np.zeros(0, np.uint8),
             "receipt_bag_sizes": np.array([len(bag) for bag in bags], np.int64),
             "receipt_clocks": np.array([receipt.at for receipt in held], np.int64),
+            "receipt_opinions": np.array([receipt.opinion for receipt in held], np.float64),
+            "receipt_turns": np.array([receipt.turn for receipt in held], np.int64),
         }
 
 

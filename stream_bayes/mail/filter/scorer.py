@@ -23,6 +23,7 @@ class MessageScore(NamedTuple):
     score: float  # above 0 for label 1
     probability: float  # of label 1, by the margin alone
     version: int  # of the scorer
+    opinion: float = 0.5  # probability of label 1 whose error a second opinion learns
 
 
 class Scorer(Protocol):

@@ -11,7 +11,8 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
                 "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities",
-                "receipt_doubts": (receipts,),
+                "receipt_doubts", "receipt_opinions", "receipt_turns": (receipts,),
+                "gram_places", "gram_margins": (4-grams that have a margin,),            of a second opinion
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,),
                 "correspondents": (hashes,),
@@ -48,6 +49,7 @@ from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.ages import TokenAges
+from stream_bayes.mail.filter.character_scorer import CharacterScorer
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
@@ -63,7 +65,10 @@ Model = TypeVar("Model")
 
 LEARNER = "learner_"  # before the names of a learner's arrays
 KIND = "kind"  # before the number of a contest but the first, and the names of its arrays
-_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id", "keep")
+_PLAIN = (
+    *("train", "max_tokens", "influence", "max_receipts", "pairs", "parser", "authserv_id", "keep"),
+    "second_opinion",
+)
 _MAX = 2**60  # of any whole number: sums of two still fit
 
 
@@ -157,12 +162,20 @@ def _saved_scorer(scorer: Scorer) -> tuple[JSONValue, dict[str, Any], dict[str, 
 def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
     if scorer is None:
         none = np.zeros(0, np.int64)
-        return {"counts": none.reshape(0, 2), "margins": none, "seen": none}
+        return {"counts": none.reshape(0, 2), "margins": none, "seen": none, **_grams(None)}
     return {
         "counts": scorer.counts().copy(),
         "margins": np.asarray(scorer.table.margin)[:size].copy(),
         "seen": np.asarray(scorer.table.seen)[:size].copy(),
+        **_grams(scorer),
     }
+
+
+def _grams(scorer: TokenScorer | None) -> dict[str, Any]:
+    """Return the places of 4-grams that have a margin, and their margins."""
+    margins = scorer.margins if isinstance(scorer, CharacterScorer) else np.zeros(0, np.int64)
+    places = np.flatnonzero(margins)
+    return {"gram_places": places, "gram_margins": margins[places]}
 
 
 # -- loading ----------------------------------------------------------------------------------------------------------
@@ -256,6 +269,7 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
     expect(bool((counts <= np.array(messages)).all()), "a token is in more messages than there are")
     if isinstance(scorer, LearnerScorer):
         expect(size == 0, "it has tokens beside its learner's")
+        _load_grams(None, arrays)
         scorer.units_learned = list(messages)
     else:
         assert isinstance(scorer, TokenScorer)
@@ -265,6 +279,7 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
         )
         expect(is_within, "its prior stands for more messages than there are")
         scorer.prior = list(prior)
+        _load_grams(scorer, arrays)
         texts = [str(token) for token in tokens]
         expect(scorer.fill(texts, counts, margins, seen), "it names a token twice")
         scorer.table.first, scorer.table.second = messages
@@ -274,6 +289,19 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
         "the sum of its messages' lengths is out of range",
     )
     weights.clock, weights.lengths = clock, lengths
+
+
+def _load_grams(scorer: TokenScorer | None, arrays: Mapping[str, Any]) -> None:
+    shape = arrays["gram_places"].shape
+    places = _whole("gram_places", arrays, shape, least=0)
+    margins = _whole("gram_margins", arrays, shape, least=-_MAX)
+    if not isinstance(scorer, CharacterScorer):
+        expect(not len(places), "it has 4-grams without a second opinion")
+        return
+    size = len(scorer.margins)
+    expect(places.ndim == 1 and bool((places < size).all()), "a place of its 4-grams is out of range")
+    expect(bool((np.diff(places) > 0).all() and margins.all()), "its 4-grams are out of order, or empty")
+    scorer.margins[places] = margins
 
 
 def _shares(name: str, arrays: Mapping[str, Any], entries: int) -> NDArray[np.float64]:
@@ -312,6 +340,8 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
     expect(bool((learned <= 1).all()), "a mark of its receipts, learned or not, is neither 0 nor 1")
     chances = _shares("probabilities", arrays, entries)
     doubts = _shares("doubts", arrays, entries)
+    opinions = _shares("opinions", arrays, entries)
+    turns = _whole("receipt_turns", arrays, (entries,), least=-_MAX)
     clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(contest.scorer, LearnerScorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
@@ -328,6 +358,8 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
             float(doubts[place]),
             bags[place],
             int(clocks[place]),
+            float(opinions[place]),
+            int(turns[place]),
         )
         contest.receipts.put(str(key), receipt)
 

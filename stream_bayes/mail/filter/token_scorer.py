@@ -29,7 +29,7 @@ from stream_bayes.mail.filter.messages import Classes, ContestLabels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore
 
-__all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "logistic"]
+__all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "label_error", "logistic"]
 
 # Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
 PRIOR: Final = 0.02
@@ -131,7 +131,7 @@ class TokenScorer:
         """Return the score that a learned message would have if it had never been learned."""
         if not receipt.learned:
             return self._score_again(receipt)[0]
-        self.unlearn(receipt)
+        self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
         score, _ = self._score_again(receipt)
         self.table.add(receipt.codes, receipt.label, receipt.units, receipt.step, 0)
         return score
@@ -354,17 +354,21 @@ def checked_counts(
 
 
 def _learned(receipt: Receipt, label: int) -> Receipt:
-    """Return a message's receipt as learned with a label; the step is the gradient's when it came.
-
-    Where a share of labels is wrong, it is the gradient of the probability of the label as given, which is that of the
-    true label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
-    """
-    p, doubt = receipt.probability, receipt.doubt
-    agrees = p if label else 1.0 - p
-    given = (1.0 - 2.0 * doubt) * agrees + doubt
-    error = (label - p) * ((1.0 - 2.0 * doubt) * agrees / given) if doubt else label - p
+    """Return a message's receipt as learned with a label; the step is the gradient's when it came."""
+    error = label_error(receipt.probability, receipt.doubt, label)
     step = RATE * error / math.sqrt(max(receipt.tokens, 1))
     return replace(receipt, label=label, step=round(STEP * step), learned=True)
+
+
+def label_error(p: float, doubt: float, label: int) -> float:
+    """Return the gradient of a margin, for a label of a message whose probability of label 1 was p.
+
+    Where a share of labels is wrong, it is that of the probability of the label as given, which is that of the true
+    label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
+    """
+    agrees = p if label else 1.0 - p
+    given = (1.0 - 2.0 * doubt) * agrees + doubt
+    return (label - p) * ((1.0 - 2.0 * doubt) * agrees / given) if doubt else label - p
 
 
 def logistic(x: float) -> float:

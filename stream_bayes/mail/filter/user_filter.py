@@ -26,6 +26,7 @@ from stream_bayes.errors import BadState, NotSupported
 from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import ScoreCurve
+from stream_bayes.mail.filter.character_scorer import CharacterScorer
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -361,4 +362,6 @@ class UserCalibration(ScoreCurve):
 def _built_in(scorer: Scorer) -> TokenScorer:
     if not isinstance(scorer, TokenScorer):
         raise NotSupported("users need a site with the built-in scorer; this one has a learner in its place")
+    if isinstance(scorer, CharacterScorer):
+        raise NotSupported("users need a site without second_opinion: they do not share its 4-grams")
     return scorer

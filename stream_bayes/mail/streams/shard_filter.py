@@ -85,12 +85,16 @@ class FilterTotal:
         Raises
         ------
         CannotMerge
-            If it has more than two classes, or begins with a base.
+            If it has more than two classes or a second opinion, or begins with a base.
         """
         if isinstance(model, SpamFilter) and len(model.classes) > 2:
             raise CannotMerge(
                 f"the shards of a spam filter of {len(model.classes)} classes cannot be summed: leave out [workers], "
                 "or give it two classes"
+            )
+        if isinstance(model, SpamFilter) and model.second_opinion:
+            raise CannotMerge(
+                "the second opinion of a spam filter is not summed over shards: leave out [workers] or second_opinion"
             )
         if isinstance(model, SpamFilter) and any(model.prior_messages.values()):
             raise CannotMerge(

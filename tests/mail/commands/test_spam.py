@@ -213,7 +213,7 @@ def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Pat
     assert run(*train).exit_code == 0
     model = SpamHome(tmp_path / "home").load()
     assert model.train == "near-errors" and type(model.learner).__name__ == "MultinomialNB"
-    for other in (("--pairs",), ("--learner", "bernoulli-nb")):
+    for other in (("--pairs",), ("--learner", "bernoulli-nb"), ("--second-opinion",)):
         assert run(*train, *other).exit_code == 3
 
 
@@ -303,3 +303,15 @@ def test_tuning_shows_prices_and_sets_the_costs(home: Path) -> None:
     assert run("spam", "tune", "--profile", "loose", "--home", home).exit_code == 3
     run("spam", "train", "--profile", "mailbox", "--home", home)
     assert stats(home)["spam_threshold"] == pytest.approx(1 - 0.5 / 30, abs=1e-4)
+
+
+def test_a_second_opinion_is_trained_and_explained(tmp_path: Path, boxes: Path) -> None:
+    where = ("--home", tmp_path / "home")
+    done = run("spam", "train", *where, "--ham", boxes / "ham.mbox", "--second-opinion")
+    assert done.exit_code == 0, done.output
+    done = run("spam", "train", *where, "--spam", boxes / "spam")
+    assert done.exit_code == 0, done.output
+    assert SpamHome(tmp_path / "home").load().second_opinion
+    mail = tmp_path / "mail.eml"
+    mail.write_bytes(b"Subject: pillz\n\nfree offerz")
+    assert "second opinion: 4-grams" in run("spam", "explain", *where, mail).stdout

@@ -1,0 +1,94 @@
+"""A linear model over 4-grams of the characters of a message's tokens, hashed into a table of whole numbers.
+
+    margins   [place]        of the 4-grams of a place, in units of 2^-32
+    marks     [place / 64]   a bit for each place of the message that is being read
+
+A message has each 4-gram once. The tokens are read as one text with a space between them, so a 4-gram may reach from
+one token into the next. Additions can be taken back exactly.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+GAP = "\0"
+PLACES = 1 << 18
+SHIFT = cython.declare(cython.int, 64 - 18)
+ODD = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)  # of a hash, where whole numbers have no end
+ONE = cython.declare(cython.ulonglong, 1)
+PER_STEP = cython.declare(cython.double, 1.0 / 4294967296.0)
+
+
+@cython.cclass
+class GramTable:
+    """The margins of 4-grams, and those of the message that was read last."""
+
+    def __init__(self):
+        self.margins = np.zeros(PLACES, np.int64)
+        self.marks = np.zeros(PLACES // 64, np.uint64)
+        self.buffer = np.zeros(1024, np.int32)
+        # The places of the message's 4-grams, each once: the first `found`.
+        self.read = self.buffer
+        self.found = 0
+
+    def read_tokens(self, tokens):
+        """Read a message. No 4-gram reaches over `GAP`, the place of a token that is no longer held."""
+        k: cython.Py_ssize_t
+        found: cython.Py_ssize_t = 0
+        place: cython.Py_ssize_t
+        letter: cython.Py_UCS4
+        code: cython.ulonglong
+        key: cython.ulonglong = 0
+        seen: cython.ulonglong
+        letters: cython.Py_ssize_t = 0  # since the beginning, or a gap
+        text: str = f" {' '.join(tokens)} "
+        read: cython.int[::1] = self.buffer
+        marks: cython.ulonglong[::1] = self.marks
+        if len(text) > read.shape[0]:
+            self.buffer = read = np.zeros(2 * len(text), np.int32)
+        for letter in text:
+            code = ord(letter)
+            if code == 0:
+                letters = 0
+                continue
+            letters += 1
+            key = ((key << 16) ^ code) & BITS
+            if letters > 3:
+                place = ((key * ODD) & BITS) >> SHIFT
+                seen = marks[place >> 6]
+                marks[place >> 6] = seen | (ONE << (place & 63))
+                # Overwritten by the next one, if it was seen.
+                read[found] = place
+                found += 0 if (seen >> (place & 63)) & ONE else 1
+        for k in range(found):
+            marks[read[k] >> 6] = 0
+        self.read, self.found = read, found
+
+    def places(self):
+        """Return the places of the message's 4-grams."""
+        return np.array(self.read[: self.found])
+
+    def read_again(self, places: cython.int[::1]):
+        """Read a message whose places were returned before."""
+        self.read, self.found = places, places.shape[0]
+
+    @property
+    def grams(self):
+        """The number of different 4-grams of the message."""
+        return self.found
+
+    def margin(self, less: cython.longlong = 0):
+        """Return the margin of the message for the second class; `less` is taken from each of its 4-grams."""
+        k: cython.Py_ssize_t
+        total: cython.longlong = -less * self.found
+        for k in range(self.found):
+            total += self.margins[self.read[k]]
+        return total * PER_STEP / float(max(self.found, 1)) ** 0.5
+
+    def add(self, step: cython.longlong):
+        """Add a step to the margin of each 4-gram of the message."""
+        k: cython.Py_ssize_t
+        for k in range(self.found):
+            self.margins[self.read[k]] += step

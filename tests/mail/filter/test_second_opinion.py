@@ -1,0 +1,213 @@
+"""The second opinion: a margin over 4-grams beside that over tokens, exact when taken back, and explained."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_bayes.errors import BadState, CannotMerge, NotSupported
+from stream_bayes.learners.classifiers.text import BernoulliNB
+from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.filter._grams import GAP, PLACES, GramTable
+from stream_bayes.mail.filter.arguments import make_filter
+from stream_bayes.mail.filter.base_model import base_of
+from stream_bayes.mail.filter.character_scorer import SECOND_OPINION, CharacterScorer
+from stream_bayes.mail.filter.user_filter import UserFilter
+from stream_bayes.mail.streams.shard_filter import FilterTotal
+from tests.mail.messages import stream
+from tests.resealing import resealed
+
+SPAM = ["free pills offer", "cheap watches offer", "free watches, click", "pills pills pills now"]
+HAM = ["lunch notes", "meeting moved to monday", "notes of the meeting", "dinner on monday"]
+
+
+def trained(number: int = 4, **arguments: Any) -> SpamFilter:
+    model = SpamFilter(**({"second_opinion": True} | arguments))
+    for place in range(number):
+        model.learn_one(SPAM[place], "spam", id=f"s{place}")
+        model.learn_one(HAM[place], "ham", id=f"h{place}")
+    return model
+
+
+def scorer_of(model: SpamFilter) -> CharacterScorer:
+    scorer = model.unwanted_contest.scorer
+    assert isinstance(scorer, CharacterScorer)
+    return scorer
+
+
+def grams_of(text: str) -> set[str]:
+    return {text[place : place + 4] for place in range(len(text) - 3)}
+
+
+def test_the_margin_is_that_of_a_linear_model_over_the_different_4_grams() -> None:
+    table, tokens = GramTable(), ["pills", "pillow", "ill"]
+    table.read_tokens(tokens)
+    many = len(grams_of(" pills pillow ill "))
+    assert table.grams == many
+    table.add(1 << 32)
+    assert np.count_nonzero(table.margins) == many
+    assert table.margin() == pytest.approx(math.sqrt(many))
+    assert table.margin(1 << 32) == 0.0
+    table.read_tokens(["pillow", "ball"])
+    shared = len(grams_of(" pillow ball ") & grams_of(" pills pillow ill "))
+    assert table.margin() == pytest.approx(shared / math.sqrt(len(grams_of(" pillow ball "))))
+
+
+def test_letters_of_all_alphabets_and_long_messages_are_read() -> None:
+    table = GramTable()
+    for text in ("ж" * 3, "日本語", "\U0001f4a9" * 5, "x" * 5_000, ""):
+        table.read_tokens([text])
+        assert table.grams == len(grams_of(f" {text} ")), text[:5]
+    table.read_tokens([f"token{number}" for number in range(20_000)])
+    assert table.grams > 5_000
+
+
+def test_no_4_gram_reaches_over_a_token_that_is_no_longer_held() -> None:
+    table = GramTable()
+    table.read_tokens(["pills", GAP, "offer"])
+    assert table.grams == len(grams_of(" pills ") | grams_of(" offer "))
+
+
+def test_it_knows_something_about_words_that_were_never_seen() -> None:
+    model, without = trained(), trained(second_opinion=False)
+    assert without.score_one("pillz") == without.score_one("xyzzy")
+    assert model.score_one("pillz watchez") > 0.0 > model.score_one("meetings notez")
+
+
+def test_the_explanation_shows_both() -> None:
+    model = trained()
+    why = model.explain_one("free lunch, pillz")
+    rows = {row.token: row.adds for row in why.tokens}
+    assert {"free", "lunch", SECOND_OPINION} <= rows.keys()
+    assert (
+        sum(rows.values()) == pytest.approx(why.score) == pytest.approx(model.score_one("free lunch, pillz"))
+    )
+    assert SECOND_OPINION in str(why)
+
+
+def test_it_learns_what_the_tokens_get_wrong() -> None:
+    model = SpamFilter(second_opinion=True)
+    for raw, label in stream(400):
+        model.learn_one(raw, label)
+    receipts = list(model.unwanted_contest.receipts.by_id.values())
+    wrong = [receipt for receipt in receipts if (receipt.opinion > 0.5) != receipt.label]
+    right = [receipt for receipt in receipts if abs(receipt.opinion - receipt.label) < 0.01]
+    assert wrong and right
+    assert min(abs(receipt.turn) for receipt in wrong) > max(abs(receipt.turn) for receipt in right)
+
+
+def test_corrections_are_exact_and_idempotent() -> None:
+    model, other = trained(), trained()
+    model.learn_one("weekly digest of offers", "spam", id="new")
+    other.learn_one("weekly digest of offers", "ham", id="new")
+    for _ in range(2):
+        model.correct("new", "ham")
+        model.learn_one("weekly digest of offers", "ham", id="new")
+    for each in (model, other):
+        each.replay()
+    assert model.score_one("digest of pillz") == other.score_one("digest of pillz")
+    assert (scorer_of(model).margins == scorer_of(other).margins).all()
+    for name in model.ids():
+        model.forget(name)
+    assert not scorer_of(model).margins.any()
+
+
+def test_any_order_gives_the_same_filter_after_a_replay() -> None:
+    mails = [(text, "spam") for text in SPAM] + [(text, "ham") for text in HAM]
+    scores = set()
+    for seed in range(5):
+        model = SpamFilter(second_opinion=True)
+        for place in np.random.default_rng(seed).permutation(len(mails)).tolist():
+            text, label = mails[place]
+            model.learn_one(text, label, id=str(place))
+        model.replay()
+        scores.add(model.score_one("free lunch, pillz"))
+    assert len(scores) == 1
+
+
+@pytest.mark.parametrize("order", [("spam", "ham"), ("ham", "spam")])
+def test_training_by_class_is_as_good_as_in_any_order(order: tuple[str, str]) -> None:
+    mails = list(stream(600))
+    later = list(stream(300, seed=9))
+
+    def wrong(learned: list[tuple[bytes, str]]) -> int:
+        model = SpamFilter(second_opinion=True)
+        for raw, label in learned:
+            model.learn_one(raw, label)
+        return sum((model.score_one(raw) > 0.0) != (label == "spam") for raw, label in later)
+
+    by_class = [mail for name in order for mail in mails if mail[1] == name]
+    assert wrong(by_class) <= wrong(mails) + 3
+
+
+def test_the_state_comes_back_and_goes_on_alike() -> None:
+    model = SpamFilter(second_opinion=True, max_tokens=400, max_receipts=60)
+    for raw, label in stream(150):
+        model.learn_one(raw, label)
+    loaded = SpamFilter.from_state(model.state())
+    assert loaded.second_opinion and loaded.settings() == model.settings()
+    for each in (model, loaded):
+        for raw, label in stream(60, seed=7):
+            each.learn_one(raw, label)
+        each.correct(each.ids()[0], "spam")
+        each.forget(each.ids()[1])
+        each.replay()
+    assert loaded.state()["checksum"] == model.state()["checksum"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("gram_places", -1), ("gram_places", PLACES), ("gram_margins", 0), ("gram_margins", 2**61)],
+)
+def test_a_state_with_a_4_gram_out_of_range_is_refused(name: str, value: int) -> None:
+    state = trained().state()
+    state["arrays"][name][-1] = value
+    with pytest.raises(BadState, match=r"4-gram|gram_"):
+        SpamFilter.from_state(resealed(state))
+
+
+def test_4_grams_without_a_second_opinion_are_refused() -> None:
+    state = trained().state()
+    state["parameters"]["second_opinion"] = False
+    with pytest.raises(BadState, match="4-grams"):
+        SpamFilter.from_state(resealed(state))
+
+
+def test_filters_are_merged_by_sums() -> None:
+    one, other = SpamFilter(second_opinion=True), SpamFilter(second_opinion=True)
+    one.learn_one("free pills", "spam", id="1")
+    other.learn_one("lunch notes", "ham", id="2")
+    one.merge(other)
+    assert one.score_one("pillz") > 0.0 > one.score_one("lunchez")
+    with pytest.raises(CannotMerge, match="second_opinion"):
+        one.merge(SpamFilter())
+
+
+def test_each_class_has_one() -> None:
+    model = SpamFilter(("ham", "spam", "newsletter"), second_opinion=True)
+    for text, label in [("free pills", "spam"), ("lunch notes", "ham"), ("weekly digest", "newsletter")]:
+        model.learn_one(text, label)
+    loaded = SpamFilter.from_state(model.state())
+    assert loaded.predict_one("weekly digests") == model.predict_one("weekly digests") == "newsletter"
+
+
+def test_a_pipeline_file_may_ask_for_it() -> None:
+    assert make_filter({"second_opinion": True}).second_opinion
+
+
+def test_what_it_cannot_be_combined_with_is_refused_by_name() -> None:
+    for arguments in ({"key": b"k" * 16}, {"salt": b"s" * 16}, {"learner": BernoulliNB()}):
+        with pytest.raises(NotSupported, match="second_opinion"):
+            trained(**arguments)
+    with pytest.raises(NotSupported, match="second_opinion"):
+        UserFilter(trained())
+    with pytest.raises(CannotMerge, match="second opinion"):
+        FilterTotal.of(trained(), None)
+    with pytest.raises(NotSupported, match="second_opinion"):
+        SpamFilter(second_opinion=True).add_prior(trained(second_opinion=False))
+    with pytest.raises(NotSupported, match="second_opinion"):
+        SpamFilter().add_prior(trained())
+    assert not base_of(trained(), 1).model.second_opinion
