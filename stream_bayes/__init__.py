@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.classifiers.trees import ODE, TAN
     from stream_bayes.learners.regressors.gaussian_process import GaussianProcess
     from stream_bayes.learners.regressors.linear import BayesianRegression
+    from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
     from stream_bayes.learners.regressors.tree import BayesianTree
     from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
     from stream_bayes.learners.sequences.markov_chain import MarkovChain
@@ -92,6 +93,7 @@ __all__ = [
     "LiveChoice",
     "MarkovChain",
     "MixedNetwork",
+    "MultiTargetRegression",
     "MultinomialNB",
     "NaiveBayes",
     "NearestNeighbours",

@@ -12,7 +12,7 @@ from stream_bayes.cli.data_file import MANY_LABELS, DataFile
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS, REGRESSION, REGRESSORS
 
-__all__ = ["Task", "chosen_model", "is_regression", "is_regressor"]
+__all__ = ["Task", "chosen_model", "is_regression", "is_regressor", "seen_task"]
 
 TASKS = ("classification", REGRESSION)
 MOST_CLEAR_CLASSES = 2  # distinct whole numbers; more may be classes or amounts
@@ -77,15 +77,22 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
         return model, []
     if task is not None:
         return (DEFAULT_REGRESSOR if task == REGRESSION else DEFAULT), []
+    seen, is_unsure = seen_task(table)
+    if seen == REGRESSION:
+        chosen = f"{table.target} holds numbers, so {DEFAULT_REGRESSOR} learns them; for classes: --task classification"
+        return DEFAULT_REGRESSOR, [f"unsure: {chosen}" if is_unsure else chosen]
+    if not is_unsure:
+        return DEFAULT, []
+    distinct = table.profiles[table.target or ""].distinct
+    amounts = f"{table.target} has {distinct} whole numbers, which are learned as classes, though they "
+    return DEFAULT, [f"unsure: {amounts}may be amounts; for these: --task regression"]
+
+
+def seen_task(table: DataFile) -> tuple[str, bool]:
+    """Return the task that the labels of a table show, and True if the other one may be meant."""
     profile = table.profiles.get(table.target or "")
     if profile is None or not profile.is_numeric or profile.distinct <= MOST_CLEAR_CLASSES:
-        return DEFAULT, []
+        return "classification", False
     if profile.is_whole and profile.distinct <= MOST_LIKELY_CLASSES:
-        amounts = (
-            f"{table.target} has {profile.distinct} whole numbers, which are learned as classes, though they "
-        )
-        return DEFAULT, [f"unsure: {amounts}may be amounts; for these: --task regression"]
-    chosen = f"{table.target} holds numbers, so {DEFAULT_REGRESSOR} learns them; for classes: --task classification"
-    if profile.is_whole and profile.distinct <= MANY_LABELS:
-        chosen = f"unsure: {chosen}"
-    return DEFAULT_REGRESSOR, [chosen]
+        return "classification", True
+    return REGRESSION, profile.is_whole and profile.distinct <= MANY_LABELS

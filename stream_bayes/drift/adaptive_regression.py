@@ -185,6 +185,11 @@ class DriftAdaptiveRegression(RegressorWrapper):
         return self._generation
 
     @property
+    def state_(self) -> str:
+        """`"trial"` while a new regressor is tried, otherwise `"stable"`."""
+        return "stable" if self._trial is None else "trial"
+
+    @property
     def log(self) -> DriftLog:
         """The log of drifts."""
         return self._log

@@ -9,16 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from itertools import pairwise
 from os import PathLike
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import numpy as np
 from river import base
 from river.stats import Var
 
 from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.number_losses import BINS
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel, BadValue
 from stream_bayes.evaluation.steps import (
@@ -35,11 +38,14 @@ from stream_bayes.learners.base.arguments import check_number
 from stream_bayes.streams.sources.constructors import open_stream
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 __all__ = ["BASELINES", "NumberAnswer", "RegressionEvaluation", "RegressionFigures", "evaluate_regression"]
 
 BASELINES = ("no change", "mean")  # the last target learned, and the mean of all
+WIDTHS = 3  # parts of the events, by the width of their intervals
+PERIODS = 10  # of the stream
 
 
 class NumberAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -99,6 +105,15 @@ class RegressionFigures(msgspec.Struct, frozen=True):
         The mean continuous ranked probability score: an absolute error, of the whole forecast instead of a point.
     microseconds
         The time of a prediction and of learning, for each event; intervals and densities are not in it.
+    coverage_by_width
+        The coverage in the third of the events with the narrowest intervals, in the middle one, and in that with the
+        widest. They are equal if the width says how uncertain each event is. Empty from a regressor without intervals.
+    coverage_over_time
+        The coverage in each of ten parts of the stream, in its order.
+    pit
+        The share of the targets in each tenth of their forecasts, lowest first (probability integral transform): all
+        0.1 if forecasts are right, high at both ends if they are too narrow. Empty from a regressor without
+        distributions.
 
     Examples
     --------
@@ -118,6 +133,9 @@ class RegressionFigures(msgspec.Struct, frozen=True):
     log_density: float
     crps: float
     microseconds: float
+    coverage_by_width: Sequence[float]
+    coverage_over_time: Sequence[float]
+    pit: Sequence[float]
 
 
 class RegressionEvaluation(Mapping[str, RegressionFigures]):
@@ -172,10 +190,19 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
     def __len__(self) -> int:
         return len(self._figures)
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
+        from rich.console import Group
+
+        tables = [self._measures()]
+        if any(each.coverage_over_time or each.pit for each in self.values()):
+            tables.append(self._calibration())
+        tables[-1].caption = self._caption()
+        return Group(*tables)
+
+    def _measures(self) -> Table:
         from rich.table import Table
 
-        table = Table(box=None, padding=(0, 1, 0, 0), caption=self._caption())  # it fits in 80 columns
+        table = Table(box=None, padding=(0, 1, 0, 0))  # it fits in 80 columns
         table.add_column("regressor", no_wrap=True, min_width=max(map(len, self), default=0))
         heads = (
             "RMSE",
@@ -194,6 +221,23 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
             texts = ["-" if math.isnan(value) else f"{value:.4g}" for value in row]
             texts[2] = texts[2] if math.isnan(each.r2) else f"{each.r2:.4f}"
             table.add_row(name, *texts, f"{each.microseconds:.1f}")
+        return table
+
+    def _calibration(self) -> Table:
+        """Return a table of where forecasts hold what they say, and where not; in percent."""
+        from rich.table import Table
+
+        table = Table(box=None, padding=(0, 1, 0, 0))
+        table.add_column("regressor", no_wrap=True, min_width=max(map(len, self), default=0))
+        for head in ("narrow", "middle", "wide", "worst tenth"):
+            table.add_column(head, justify="right")
+        table.add_column("tenths of forecasts (PIT), each 10")
+        for name, each in self.items():
+            if not each.coverage_over_time and not each.pit:
+                continue
+            shares = [*each.coverage_by_width, min(each.coverage_over_time, default=math.nan)]
+            texts = [f"{100 * share:.1f}" for share in shares] if each.coverage_over_time else ["-"] * 4
+            table.add_row(name, *texts, " ".join(f"{100 * share:.0f}" for share in each.pit) or "-")
         return table
 
     def _caption(self) -> str:
@@ -223,9 +267,11 @@ class _Scores:
     """The sums of one regressor's measures."""
 
     def __init__(self) -> None:
-        self.events = self.inside = self.densities = self.ranked = 0
+        self.events = self.densities = self.ranked = 0
         self.square = self.absolute = self.log_density = self.crps = self.seconds = 0.0
         self.widths = array("d")  # 8 bytes for each event: a median that is updated would not be exact
+        self.held = array("b")  # 1 for each event whose target its interval held
+        self.tenths = [0] * BINS
 
     def add(
         self,
@@ -234,14 +280,15 @@ class _Scores:
         interval: tuple[float, float] | None = None,
         log_density: float | None = None,
         crps: float | None = None,
+        below: float | None = None,
     ) -> None:
-        """Score a prediction."""
+        """Score a prediction; `below` is the share of its distribution below the target."""
         error = prediction - target
         self.events += 1
         self.square += error * error
         self.absolute += abs(error)
         if interval is not None:
-            self.inside += interval[0] <= target <= interval[1]
+            self.held.append(interval[0] <= target <= interval[1])
             self.widths.append(interval[1] - interval[0])
         if log_density is not None:
             self.densities += 1
@@ -249,6 +296,8 @@ class _Scores:
         if crps is not None:
             self.ranked += 1
             self.crps += crps
+        if below is not None:
+            self.tenths[min(int(BINS * below), BINS - 1)] += 1
 
     def figures(self, variance: float, learned: int) -> RegressionFigures:
         """Return the measures; `variance` is that of the targets."""
@@ -258,11 +307,14 @@ class _Scores:
             math.sqrt(square),
             _share(self.absolute, self.events),
             1.0 - square / variance if variance > 0.0 else math.nan,
-            _share(self.inside, len(self.widths)),
+            _share(sum(self.held), len(self.held)),
             median(self.widths) if self.widths else math.nan,
             _share(self.log_density, self.densities),
             _share(self.crps, self.ranked),
             1e6 * _share(self.seconds, learned),
+            _shares([self.held[k] for k in np.argsort(self.widths, kind="stable")], WIDTHS),
+            _shares(self.held, PERIODS),
+            [count / total for count in self.tenths] if (total := sum(self.tenths)) else [],
         )
 
 
@@ -314,7 +366,10 @@ class _Regressor:
         )
         if crps is not None and not math.isfinite(crps):
             crps = None  # of a forecast without a mean
-        self.scores.add(target, prediction, interval, log_density, crps)
+        below = None
+        if log_density is not None and hasattr(distribution, "below"):
+            below = float(distribution.below(target))
+        self.scores.add(target, prediction, interval, log_density, crps, below)
         if self.keeps_answers:
             self.answers.append(
                 NumberAnswer(step.number, step.x, target, prediction, interval, log_density, step.event)
@@ -498,6 +553,13 @@ def _target_of(step: EvaluationStep) -> float:
     except BadLabel as error:
         error.add_note(f"sample {step.number} of the stream, from 0")
         raise
+
+
+def _shares(held: Sequence[int], parts: int) -> list[float]:
+    """Return the share in each of some parts of equal length; fewer parts of fewer events."""
+    parts = min(parts, len(held))
+    ends = [len(held) * k // parts for k in range(parts + 1)] if parts else []
+    return [sum(held[first:last]) / (last - first) for first, last in pairwise(ends)]
 
 
 def _share(total: float, number: int) -> float:

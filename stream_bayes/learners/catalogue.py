@@ -594,6 +594,12 @@ UNLABELLED = {
 }
 
 
+# Models of several labels, by class; as those of events.
+SEVERAL_LABELS = {
+    "MultiTargetRegression": "stream_bayes.learners.regressors.several_targets:MultiTargetRegression"
+}
+
+
 _OF_EVENTS = {
     "dynamic-network": UNLABELLED["DynamicNetwork"],
     "hidden-markov": UNLABELLED["HiddenMarkov"],
@@ -651,7 +657,7 @@ def path_of_class(name: str) -> str | None:
     return _PATHS.get(name)
 
 
-_PATHS = {declared.class_name: declared.path for declared in DECLARED.values()} | UNLABELLED
+_PATHS = {declared.class_name: declared.path for declared in DECLARED.values()} | UNLABELLED | SEVERAL_LABELS
 _NAMES = {declared.class_name: name for name, declared in DECLARED.items()}
 
 
@@ -666,8 +672,8 @@ def class_named(name: str) -> type[Any] | None:
     if name in _NAMES:
         registry = REGRESSORS if DECLARED[_NAMES[name]].task == REGRESSION else LEARNERS
         return registry[_NAMES[name]]
-    if name in UNLABELLED:
-        made: type[Any] = load(UNLABELLED[name])
+    if name in UNLABELLED or name in SEVERAL_LABELS:
+        made: type[Any] = load(_PATHS[name])
         return made
     others = (one[each] for one in (LEARNERS, REGRESSORS) for each in one if each not in DECLARED)
     return next((made for made in others if made.__name__ == name), None)

@@ -109,6 +109,24 @@ def test_models_of_numbers_are_compared_by_their_errors_and_the_best_is_saved(
         "models"
     ]
     assert type(load(model)).__name__.lower() == next(iter(best)).replace("-", "")
+    assert {"coverage_by_width", "coverage_over_time", "pit"} < set(best["adaptive-regression"])
+
+
+def test_compare_sees_a_target_of_numbers_as_train_does(houses: Path, tmp_path: Path) -> None:
+    done = run("compare", houses, "--target", "price")
+    assert done.exit_code == 0 and "price holds numbers, so models of numbers are compared" in done.stderr
+    assert "RMSE" in done.stdout and "tenths of forecasts" in done.stdout
+    for arguments in (
+        ["--target", "city"],
+        ["--target", "rooms"],
+        ["--target", "price", "--bins", "3"],
+        ["--target", "price", "--checkpoints", str(tmp_path / "c.jsonl")],
+        ["--target", "price", "--task", "classification"],
+    ):
+        classes = run("compare", houses, *arguments)
+        assert classes.exit_code == 0 and "log-loss" in classes.stdout, (arguments, classes.output)
+    named = run("compare", houses, "--target", "price", "--model", "nb")
+    assert "each number becomes one" in " ".join(named.stderr.split())
 
 
 @pytest.mark.parametrize(

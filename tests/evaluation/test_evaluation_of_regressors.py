@@ -116,3 +116,36 @@ def test_measuring_a_regressor_by_classes_is_refused_and_leads_on() -> None:
     for model in (AdaptiveRegression(), preprocessing.StandardScaler() | BayesianRegression()):
         with pytest.raises(BadValue, match="evaluate_regression"):
             streams.evaluate(rows(3), model)
+
+
+def test_coverage_by_width_and_over_time_and_pit_are_those_of_loops_by_hand() -> None:
+    samples = [(x, y * (1.0 + 9.0 * (k > 150))) for k, (x, y) in enumerate(rows(204))]
+    result = streams.evaluate_regression(
+        samples, {"ours": BayesianRegression(), "SGD": dummy.StatisticRegressor(stats.Mean())}
+    )
+    model = BayesianRegression()
+    held, widths, shares = [], [], []
+    for k, (x, y) in enumerate(samples):
+        if k:
+            low, high = model.predict_interval_one(x, 0.9)
+            held.append(low <= y <= high)
+            widths.append(high - low)
+        if k > 1:
+            shares.append(model.predict_distribution_one(x).below(y))
+        model.learn_one(x, y)
+    ours, other = result["ours"], result["SGD"]
+    assert (other.coverage_by_width, other.coverage_over_time, other.pit) == ([], [], [])
+    ordered = np.array(held)[np.argsort(widths, kind="stable")]
+    thirds = [ordered[:67], ordered[67:135], ordered[135:]]
+    assert ours.coverage_by_width == pytest.approx([np.mean(third) for third in thirds])
+    assert ours.coverage_over_time[0] == np.mean(held[:20]) and ours.coverage_over_time[9] == np.mean(
+        held[182:]
+    )
+    assert min(ours.coverage_over_time) < 0.6 < min(ours.coverage_over_time[:7])  # the units change
+    assert ours.pit == [count / len(shares) for count in np.histogram(shares, 10, (0.0, 1.0))[0]]
+    assert math.fsum(ours.pit) == pytest.approx(1.0)
+    text = str(result)
+    assert "worst tenth" in text and "SGD" not in text[text.index("worst tenth") :]
+    assert "worst tenth" not in str(
+        streams.evaluate_regression(samples, {"SGD": dummy.StatisticRegressor(stats.Mean())})
+    )

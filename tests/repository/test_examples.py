@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import streams
+from stream_bayes.streams.pipelines.config import load_config
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -111,3 +112,9 @@ def test_no_page_and_no_message_installs_a_package_that_is_not_published() -> No
         if re.search(r"pip install ['\"]?stream-bayes", path.read_text("utf-8"))
     ]
     assert promising == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_a_pipeline_file_of_the_examples_is_valid(path: Path) -> None:
+    config = load_config(path)
+    assert config.model.predicts_numbers is (path.name == "power_kafka.toml")

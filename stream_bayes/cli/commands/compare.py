@@ -20,7 +20,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, checked_output
 from stream_bayes.cli.service import ServeOptions
-from stream_bayes.cli.tasks import Task, is_regression
+from stream_bayes.cli.tasks import Task, is_regression, seen_task
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import REGRESSION
@@ -90,7 +90,7 @@ def compare(
 ) -> None:
     """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed.
 
-    With --task regression, models of numbers are compared by their errors and intervals.
+    A target of numbers, and --task regression, compare models of numbers by their errors and intervals.
     Without --target, networks (bayes-net, bayes-net+adwin) are compared by the mean surprise of the events, in nats.
     """
     with exit_on_error():
@@ -130,11 +130,24 @@ def compare(
             check_target(files[0], target, model or MODELS, options)
             _refuse(for_classes | {"--delay": delay > 0}, "is for models of a class; name it with --target")
             compare_and_print_networks(request)
-        elif is_regression(model, task):
+        elif is_regression(model, task) or (
+            task is None
+            and not (model or request.is_dataset or any(for_classes.values()))
+            and _has_numbers(request)
+        ):
             _refuse(for_classes, f"is for models of classes, not with --task {REGRESSION}")
             compare_and_print_regressors(request)
         else:
             compare_and_print_classifiers(request, outputs)
+
+
+def _has_numbers(request: ComparisonRequest) -> bool:
+    """Return True if the target looks like numbers, as `train` sees it, and say so."""
+    seen, is_unsure = seen_task(request.table)
+    if seen == REGRESSION:
+        said = f"{request.target} holds numbers, so models of numbers are compared; for classes: --task classification"
+        request.note([f"unsure: {said}" if is_unsure else said])
+    return seen == REGRESSION
 
 
 def _refuse(options: Mapping[str, bool], reason: str) -> None:

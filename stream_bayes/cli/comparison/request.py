@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from random import Random
 
@@ -76,6 +77,11 @@ class ComparisonRequest:
         """True if one of River's datasets is named, and no file of that name is there."""
         return not self.files[0].exists() and str(self.files[0]) in DATASETS
 
+    @cached_property
+    def table(self) -> DataFile:
+        """The first file, opened; `opened` closes it."""
+        return open_table(self.files[0], self.target, self.options)
+
     def check_file(self) -> None:
         """Raise `BadValue` if there is neither a file nor a dataset of the first name."""
         file = self.files[0]
@@ -125,10 +131,10 @@ class ComparisonRequest:
 
     def _source(self) -> tuple[Source, DataFile | None]:
         """Return files merged by time, or one of River's datasets by name, as a source."""
-        file = self.files[0]
         if self.is_dataset:
-            return IterableSource(DATASETS[str(file)](), str(file)), None
-        table = open_table(file, self.target, self.options)
+            name = str(self.files[0])
+            return IterableSource(DATASETS[name](), name), None
+        table = self.table
         source = table.source if len(self.files) == 1 else merged_with(table, self.files[1:], self.options)
         if self.bins is None:
             return source, table

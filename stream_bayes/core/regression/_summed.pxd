@@ -7,6 +7,8 @@ cdef class RegressionReading:
     cdef public Tables tables
     cdef public TargetEncoder encoder
     cdef public double given_strength
+    cdef public Py_ssize_t target
+    cdef unsigned char[::1] is_aside
     cdef public double strength
     cdef bint is_fresh
     cdef bint is_chosen

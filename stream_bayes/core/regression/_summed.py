@@ -50,6 +50,8 @@ LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 class RegressionReading:
     """The posterior of a linear regression on the numbers and indicators of a store of sums. The encoder has the
     columns that the sums are of. `strength` is the ridge, in samples; 0 to choose the one with the largest evidence.
+    `target` is the slot of the number that is predicted; `others` are slots that predict it only where an event has
+    them.
 
     Notes
     -----
@@ -57,8 +59,20 @@ class RegressionReading:
     features. A prediction writes `location`, `scale` and `degrees`.
     """
 
-    def __init__(self, tables: Tables, encoder: TargetEncoder, strength: cython.double):
+    def __init__(
+        self,
+        tables: Tables,
+        encoder: TargetEncoder,
+        strength: cython.double,
+        target: cython.Py_ssize_t = 0,
+        others=(),
+    ):
         self.tables = tables
+        self.target = target
+        self.is_aside = np.zeros(max(target, max(others, default=0)) + 1, np.uint8)
+        self.is_aside[target] = True
+        for slot in others:
+            self.is_aside[slot] = True
         self.encoder = encoder
         self.given_strength = strength
         self.strength = strength
@@ -125,6 +139,8 @@ class RegressionReading:
         slot: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         for slot in range(1, min(self.tables.gaussians.features, len(self.encoder.numeric))):
+            if everything and slot < self.is_aside.shape[0] and self.is_aside[slot]:
+                continue
             if self.is_predictor(slot) and (everything or self.seen[self.encoder.base[slot]]):
                 self.candidates[n] = slot
                 n += 1
@@ -194,7 +210,7 @@ class RegressionReading:
         numbers: Gaussians = self.tables.gaussians
         pairs: CoMoments = self.tables.co_moments
         high_base: cython.Py_ssize_t = self.encoder.base[high]
-        low_base: cython.Py_ssize_t = self.encoder.base[low] if low > 0 else 0
+        low_base: cython.Py_ssize_t = self.encoder.base[low] if low > 0 else 0  # the slot 0 has no feature
         weight: cython.double
         product: cython.double = 0.0
         both: cython.double
@@ -246,20 +262,21 @@ class RegressionReading:
         base: cython.Py_ssize_t
         scale: cython.double
         value: cython.double
-        all_samples: cython.double = numbers.weight[0]
+        target: cython.Py_ssize_t = self.target
+        all_samples: cython.double = numbers.weight[target * stride]
         lacking: cython.double = 0.0
         self.columns = n
         if self.mean.shape[0] < m:
             self.mean, self.deviation, self.ridge, self.partial = (np.zeros(2 * m) for _ in range(4))
             self.matrix, self.factor = np.zeros(4 * m * m), np.zeros(4 * m * m)
-        numbers.settle(0)
+        numbers.settle(target * stride)
         self.fresh_weight = all_samples / self.tables.unit
         self.degrees = self.fresh_weight - 1.0
         for i in range(m):
-            slot = self.candidates[i] if i < n else 0
+            slot = self.candidates[i] if i < n else target
             if i < n:
                 self.slots[i] = slot
-            base = self.encoder.base[slot] if i < n else 0
+            base = self.encoder.base[slot] if i < n else target
             value = numbers.weight[slot * stride]
             if base == slot:
                 numbers.settle(slot * stride)
@@ -281,7 +298,8 @@ class RegressionReading:
                 if i < n:
                     value = self.covariance(self.slots[i], self.slots[j], scale)
                 else:
-                    value = self.covariance(self.slots[j], 0, scale)
+                    slot = self.slots[j]
+                    value = self.covariance(max(slot, target), min(slot, target), scale)
                 self.matrix[j * m + i] = self.fresh_weight * max(-1.0, min(1.0, value / scale))
         self.least_variance = 0.0
         if lacking > 0.0:
@@ -357,10 +375,11 @@ class RegressionReading:
     def has_spread(self) -> cython.bint:
         """Return True once targets that differ, of a weight of more than 1, have been learned."""
         numbers: Gaussians = self.tables.gaussians
-        if numbers.features == 0 or numbers.weight[0] <= self.tables.unit:
+        at: cython.Py_ssize_t = self.target * numbers.classes
+        if numbers.features <= self.target or numbers.weight[at] <= self.tables.unit:
             return False
-        numbers.settle(0)
-        return numbers.m2[0] > 0.0
+        numbers.settle(at)
+        return numbers.m2[at] > 0.0
 
     @cython.ccall
     def predict(self, row: Row) -> cython.bint:
@@ -370,9 +389,9 @@ class RegressionReading:
         slot: cython.Py_ssize_t
         if not self.has_spread():
             self.location = 0.0
-            if numbers.features > 0:
-                numbers.settle(0)
-                self.location = numbers.mean[0]
+            if numbers.features > self.target:
+                numbers.settle(self.target * numbers.classes)
+                self.location = numbers.mean[self.target * numbers.classes]
             self.scale = self.degrees = 0.0
             return False
         self.reserve()

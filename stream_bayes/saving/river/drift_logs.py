@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.adaptive_regression import DriftAdaptiveRegression
 from stream_bayes.saving.river.codecs import PLAIN, ListOf
 from stream_bayes.saving.river.location import Location
 
@@ -14,7 +15,7 @@ __all__ = ["answering_state", "drift_logs"]
 
 
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return the entries of each drift log in what `model_state` returned; empty if nothing adapts to drift.
+    """Return the entries of each drift log in what `model_state` or `state` returned; empty if nothing adapts to drift.
 
     Entries of timed work also hold its `seconds`.
 
@@ -31,6 +32,8 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     ([[]], [])
     """
     with refusing_bad_state():
+        if state.get("learner") == DriftAdaptiveRegression.__name__:
+            return [[dict(entry) for entry in state["reading"]["log"][0]]]
         return [_entries(attributes["_watch"]["log"]) for attributes in _adaptive(state.get("model"))]
 
 

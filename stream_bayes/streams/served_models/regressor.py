@@ -11,6 +11,8 @@ from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import Amount
+from stream_bayes.drift.adaptive_regression import DriftAdaptiveRegression
+from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadLabel, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.credible_intervals import ends_of
@@ -117,7 +119,11 @@ class ServedRegressor(ServedLearner):
         ats: Sequence[float | None] | None = None,
         /,
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
-        """Predict and learn samples sequentially, up to one that is refused; only predict those without a label."""
+        """Predict and learn samples sequentially, up to one that is refused or after which the drift log has an entry;
+        only predict those without a label.
+        """
+        drifts = self.drifts
+        entries = 0 if drifts is None else drifts.added
         times = iter([None] * len(xs) if ats is None else ats)
 
         def predict(x: Any) -> LabelProbabilities:
@@ -127,7 +133,27 @@ class ServedRegressor(ServedLearner):
         def predict_then_learn(x: Any, y: Any, w: float) -> LabelProbabilities:
             return self._predict_then_learn(x, y, w, next(times))
 
-        return process_one_by_one(predict, predict_then_learn, xs, ys, ws)
+        return process_one_by_one(
+            predict, predict_then_learn, xs, ys, ws, lambda: drifts is not None and drifts.added != entries
+        )
+
+    # -- drift --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _adaptive(self) -> DriftAdaptiveRegression | None:
+        return self.model if isinstance(self.model, DriftAdaptiveRegression) else None
+
+    @property
+    def drifts(self) -> DriftLog | None:  # type: ignore[override]  # None elsewhere
+        return None if self._adaptive is None else self._adaptive.log
+
+    @property
+    def drift_state(self) -> str | None:  # type: ignore[override]  # None elsewhere
+        return None if self._adaptive is None else self._adaptive.state_
+
+    @property
+    def generation(self) -> int:  # type: ignore[override]  # a constant elsewhere
+        return 0 if self._adaptive is None else self._adaptive.generation
 
     # -- late labels and corrections ----------------------------------------------------------------------------------
 
