@@ -18,12 +18,11 @@ from stream_bayes.mail.text.limits import Limits
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 
 FILTER = "spam-filter"  # its name among the models
-NOT_IN_FILES = ("key", "salt", "keep")
+NOT_IN_FILES = ("key", "salt")
 
 
 def filter_arguments() -> list[str]:
-    """Return the arguments that a file may give; not the key, which is a secret, nor `keep`, as the model of a pipeline
-    learns without the time.
+    """Return the arguments that a file may give; not the key, which is a secret, nor a salt, which comes with a base.
 
     Examples
     --------

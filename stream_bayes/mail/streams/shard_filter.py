@@ -85,7 +85,7 @@ class FilterTotal:
         Raises
         ------
         CannotMerge
-            If it has more than two classes or a second opinion, or begins with a base.
+            If it has more than two classes, a second opinion or `keep`, or begins with a base.
         """
         if isinstance(model, SpamFilter) and len(model.classes) > 2:
             raise CannotMerge(
@@ -95,6 +95,10 @@ class FilterTotal:
         if isinstance(model, SpamFilter) and model.second_opinion:
             raise CannotMerge(
                 "the second opinion of a spam filter is not summed over shards: leave out [workers] or second_opinion"
+            )
+        if isinstance(model, SpamFilter) and model.keep is not None:
+            raise CannotMerge(
+                "the shards of a spam filter drop no tokens by age: leave out [workers] or keep"
             )
         if isinstance(model, SpamFilter) and any(model.prior_messages.values()):
             raise CannotMerge(

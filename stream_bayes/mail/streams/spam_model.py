@@ -29,7 +29,8 @@ class ServedFilter:
     """A `SpamFilter`, which keeps a receipt for each message by the message's id.
 
     The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if any.
-    The decision is the verdict of the filter. Loading a state replaces `model`.
+    The decision is the verdict of the filter. Loading a state replaces `model`. `max_skew` is as of `served`, for a
+    filter with `keep`.
 
     Examples
     --------
@@ -44,34 +45,59 @@ class ServedFilter:
     generation = 0
     is_unsupervised = False
     predicts_numbers = False
-    is_timed = False
     drifts = None
     drift_state = None
     clock = None  # a receipt is enough to unlearn a message
 
-    def __init__(self, model: SpamFilter) -> None:
+    def __init__(self, model: SpamFilter, max_skew: float | None = None) -> None:
         self.model = model
+        self.is_timed = model.keep is not None
+        self._max_skew = max_skew
 
     def answer(self, x: Any, /) -> LabelProbabilities:
         answer = self.model.predict_proba_one(_message(x))
         return JudgedAnswer(answer, self.model.decide(answer))
 
-    def learn(self, x: Any, y: Any, w: float, /) -> None:
+    def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         _check_weight(w)
-        self.model.learn_one(_message(x), y, id=self._id(x))
+        self.model.learn_one(_message(x), y, id=self._id(x), at=self._day(at))
 
-    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> LabelProbabilities:
+    def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         _check_weight(w)
+        day = self._day(at)
         message = _message(x)
         probabilities = self.model.predict_proba_one(message)
         answer = JudgedAnswer(probabilities, self.model.decide(probabilities))
-        self.model.learn_one(message, y, id=self._id(x))
+        self.model.learn_one(message, y, id=self._id(x), at=day)
         return answer
 
+    def _day(self, at: float | None) -> float | None:
+        """Return the time to learn a message at: with `keep`, at most the allowed skew after the newest day, as one
+        record whose time cannot be must not make all tokens expire.
+        """
+        if not self.is_timed:
+            return None
+        if at is None:
+            raise BadValue("a filter with keep needs the time of each message, and this one has none")
+        newest = self.model.token_ages.newest
+        return at if newest is None or self._max_skew is None else min(at, newest + self._max_skew)
+
     def process(
-        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+        self,
+        xs: Sequence[Any],
+        ys: Sequence[Any],
+        ws: Sequence[float],
+        ats: Sequence[float | None] | None = None,
+        /,
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
-        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
+        timed = list(zip(xs, [None] * len(xs) if ats is None else ats, strict=True))
+        return process_one_by_one(
+            lambda pair: self.answer(pair[0]),
+            lambda pair, y, w: self.predict_then_learn(pair[0], y, w, pair[1]),
+            timed,
+            ys,
+            ws,
+        )
 
     def decide(self, answer: LabelProbabilities, /) -> Any:
         return answer.verdict if isinstance(answer, JudgedAnswer) else self.model.decide(answer)

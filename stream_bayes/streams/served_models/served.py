@@ -62,7 +62,8 @@ def served(
         For a model without a label, what is predicted of each event: a variable, or `"sky@+2"`, its value two events
         later.
     max_skew
-        The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time.
+        The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time, and for
+        what a spam filter keeps.
     level
         For a learner or network of numbers, the level of its intervals; 0.9 by default.
     written
@@ -97,7 +98,7 @@ def served(
         )
     product = product_model_of(inner)
     if product is not None:
-        return product.serve(inner)
+        return product.serve(inner, max_skew)
     if issubclass(type(inner), BayesRegressor):
         return ServedRegressor(inner, level, written, max_names, max_skew)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.errors import BadState, BadValue
+from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.mail import SpamFilter, UserFilter
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.store.home import OpenFilter, SpamHome
+from stream_bayes.mail.streams.shard_filter import FilterTotal
 from tests.cli.test_snapshots import run
 from tests.mail.messages import plain
 from tests.resealing import resealed
@@ -95,3 +96,8 @@ def test_the_command_keeps_the_setting(tmp_path: Path) -> None:
     assert SpamHome(tmp_path / "home").load().keep == "180d"
     done = run(*train, "--keep", "90d")
     assert done.exit_code == 3 and "keep='180d'" in done.stderr
+
+
+def test_shards_that_are_summed_have_no_ages() -> None:
+    with pytest.raises(CannotMerge, match="by age: leave out"):
+        FilterTotal.of(SpamFilter(keep="7d"), None)

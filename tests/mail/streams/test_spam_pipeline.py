@@ -120,6 +120,52 @@ def test_other_arguments_do_not_go_on_from_the_snapshot(tmp_path: Path) -> None:
         served.load(SpamFilter(max_receipts=5, max_tokens=10).state())
 
 
+AGED = """
+name = "aged"
+batch = 3
+source = { kind = "jsonl", path = "texts.jsonl", target = "label", key = "id", time = "at" }
+model = { kind = "spam-filter", arguments = { keep = "7d" } }
+snapshots = { directory = "state", every_events = 4, every_seconds = 3600.0 }
+max_skew = "1d"
+"""
+
+
+def aged_in(directory: Path, batch: int = 3) -> Engine:
+    directory.mkdir(exist_ok=True)
+    day, words = 86_400.0, ("casino", "lunch", "winner", "agenda", "kernel", "draft", "notes")
+    times = [0.0, 1.0, 2.0, 3e6, 4.0, 13.5, 13.6]  # days; the fourth cannot be
+    records = [
+        {"id": word, "text": word, "label": "ham" if place % 2 else "spam", "at": time * day}
+        for place, (word, time) in enumerate(zip(words, times, strict=True))
+    ]
+    records.append({"id": "late", "text": "timeless", "label": "ham"})
+    (directory / "texts.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (directory / "aged.toml").write_text(AGED.replace("batch = 3", f"batch = {batch}"))
+    return build(load_config(directory / "aged.toml"), directory)
+
+
+def test_tokens_expire_by_the_times_of_records_of_which_a_far_one_counts_as_one_day_ahead(
+    tmp_path: Path,
+) -> None:
+    engine = aged_in(tmp_path)
+    engine.run()
+    # The far time is at most a day after the end of day 2, that of 13.5 after the end of day 4, 13.6 after that of 6.
+    kept = {"lunch", "winner", "agenda", "kernel", "draft", "notes"}
+    assert set(filter_of(engine).export_counts()["tokens"]) == kept
+    assert [day for day, _ in filter_of(engine).state()["store"]["days"]] == [1, 2, 4, 6, 8]
+    assert engine.step.dead_letters.counts  # the record without a time
+    for name, batch in (("one", 1), ("all", 100)):
+        other = aged_in(tmp_path / name, batch)
+        other.run()
+        assert digest(filter_of(other)) == digest(filter_of(engine))
+    broken = aged_in(tmp_path / "parts")
+    broken.run(4)
+    broken.source.close()
+    again = aged_in(tmp_path / "parts")
+    again.run()
+    assert digest(filter_of(again)) == digest(filter_of(engine))
+
+
 # -- mails as Kafka brings them ---------------------------------------------------------------------------------------
 
 
