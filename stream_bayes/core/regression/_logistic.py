@@ -606,9 +606,8 @@ class LogisticReading(Reading):
                 high = mode
             step = value / (weight * share * (1.0 - share) + 1.0 / spread)
             mode += step
-            if (
-                not low < mode < high
-            ):  # a step to an end of the bracket may lead back to the other one for ever
+            # A step to an end of the bracket may lead back to the other one for ever.
+            if not low < mode < high:
                 step = 0.5 * (low + high) - (mode - step)
                 mode = 0.5 * (low + high)
             if fabs(step) <= 1e-6 * deviation:

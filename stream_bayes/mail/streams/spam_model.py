@@ -60,18 +60,18 @@ class ServedFilter:
 
     def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         _check_weight(w)
-        self.model.learn_one(_message(x), y, id=self._id(x), at=self._day(at))
+        self.model.learn_one(_message(x), y, id=self._id(x), at=self._time_to_learn_at(at))
 
     def predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         _check_weight(w)
-        day = self._day(at)
+        moment = self._time_to_learn_at(at)
         message = _message(x)
         probabilities = self.model.predict_proba_one(message)
         answer = JudgedAnswer(probabilities, self.model.decide(probabilities))
-        self.model.learn_one(message, y, id=self._id(x), at=day)
+        self.model.learn_one(message, y, id=self._id(x), at=moment)
         return answer
 
-    def _day(self, at: float | None) -> float | None:
+    def _time_to_learn_at(self, at: float | None) -> float | None:
         """Return the time to learn a message at: with `keep`, at most the allowed skew after the newest day, as one
         record whose time cannot be must not make all tokens expire.
         """
