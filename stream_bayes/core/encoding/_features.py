@@ -428,7 +428,15 @@ class RowEncoder(Encoder):
         if not sorted_so_far:
             row.sort()
         if self.refuses_bags and len(self.features) > known_features and row.weight > 0.0:
-            refuse_bag(event, set(tuple(self.features)[:known_features]))
+            refuse_bag(event, self.words_among(known_features))
+
+    def words_among(self, count: cython.Py_ssize_t) -> dict:
+        """Return which of the first features may be words, and the values of those that are nominal."""
+        feature: Feature
+        words: dict = {}
+        for name, feature in tuple(self.features.items())[:count]:
+            words[name] = () if feature.numeric else feature.vocabulary.values
+        return words
 
     @cython.cfunc
     def create_feature(self, name, value, learning: cython.bint) -> Feature:

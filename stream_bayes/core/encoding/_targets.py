@@ -92,6 +92,11 @@ class TargetEncoder(RowEncoder):
                 self.base[slot] = presence.slot
         return feature
 
+    def words_among(self, count: cython.Py_ssize_t) -> dict:
+        """Return which of the first features may be words: not the target, nor columns that are sums of others."""
+        words = RowEncoder.words_among(self, count)
+        return {name: values for name, values in words.items() if not is_column(name)}
+
     def may_gain(self, name, numeric: cython.bint) -> cython.bint:
         """Return True for a column of a nominal feature that is here, after its presence; or as without columns."""
         if not is_column(name):

@@ -123,20 +123,24 @@ def refuse_counter(x: object) -> None:
         raise _bag_of_words("a Counter is one")
 
 
-def refuse_bag(x: Mapping[object, object], features: Collection[object]) -> None:
+def refuse_bag(x: Mapping[object, object], features: Mapping[object, Collection[object]]) -> None:
     """Raise for an event that can only be a bag of words, as River's `BagOfWords` makes it. `x` is an event with names
-    that are new. `features` are those before it, none of them declared.
+    that are new. `features` are those before it, none of them declared, and the values of those that are nominal. A
+    single name is no bag: it may be the one number that is left of a row.
 
     Examples
     --------
-    >>> known = ["free", "money", "now", "lunch", "at", "noon", "today", "offer"]
+    >>> known = dict.fromkeys(["free", "money", "now", "lunch", "at", "noon", "today", "offer"], ())
     >>> refuse_bag({"win": 2, "money": 1}, known)
     Traceback (most recent call last):
         ...
     stream_bayes.errors.BadValue: bags of words have to go to MultinomialNB, ...
     >>> refuse_bag({"win": 0.5, "money": 1}, known)
+    >>> refuse_bag({"win": 2, "money": 1}, {**known, "sky": ["grey"]})
     """
-    if len(features) < BAG_NAMES or any(type(value) is not int or value < 1 for value in x.values()):
+    if len(features) < BAG_NAMES or len(x) < 2 or not _are_counts(x.values()):
+        return
+    if not all(map(_are_counts, features.values())):
         return
     shared = sum(name in features for name in x)
     if 2 * shared < len(features):
@@ -144,6 +148,10 @@ def refuse_bag(x: Mapping[object, object], features: Collection[object]) -> None
             f"this event lacks {len(features) - shared:,} of {len(features):,} features, brings {len(x) - shared:,} "
             "new ones, and holds nothing but whole numbers of at least 1"
         )
+
+
+def _are_counts(values: Iterable[object]) -> bool:
+    return all(type(value) is int and value >= 1 for value in values)
 
 
 def _bag_of_words(reason: str) -> BadValue:
