@@ -7,7 +7,7 @@ the value of `now` when something happened.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from stream_bayes.core.events.event import Event
@@ -49,7 +49,10 @@ class StreamTime:
     max_skew
         The most seconds by which one event may advance the clock, so that a single record from the year 2099 does not
         make everything overdue. After a gap in the stream the clock catches up in steps of this size. None for no
-        limit. The first time seen is always accepted.
+        limit.
+    present
+        Returns the time of today: a time more than `max_skew` after it does not start the clock, as all that came
+        later would be early for good. Asked until a time has started it. None: any time starts it.
 
     Examples
     --------
@@ -60,10 +63,11 @@ class StreamTime:
     (1000.0, 1090.0)
     """
 
-    def __init__(self, max_skew: float | None = None) -> None:
+    def __init__(self, max_skew: float | None = None, present: Callable[[], float] | None = None) -> None:
         if max_skew is not None and not 0.0 < max_skew < math.inf:
             raise BadValue(f"max_skew is a number of seconds above 0, or None; got {max_skew!r}")
         self.max_skew = max_skew
+        self._present = present
         self.first = -math.inf
         self.now = -math.inf
 
@@ -72,6 +76,8 @@ class StreamTime:
         if time is None or not self.now < time < math.inf:
             return
         if self.now == -math.inf:
+            if self._present is not None and time - self._present() > (self.max_skew or 0.0):
+                return
             self.first = float(time)
         elif self.max_skew is not None and time - self.now > self.max_skew:
             time = self.now + self.max_skew

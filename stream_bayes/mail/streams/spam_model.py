@@ -9,6 +9,7 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import MessageOrBag, SpamFilter
 from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
+from stream_bayes.streams.served_models.first_time import check_first_time
 
 __all__ = ["ServedFilter"]
 
@@ -73,14 +74,17 @@ class ServedFilter:
 
     def _time_to_learn_at(self, at: float | None) -> float | None:
         """Return the time to learn a message at: with `keep`, at most the allowed skew after the newest day, as one
-        record whose time cannot be must not make all tokens expire.
+        record whose time cannot be must not make all tokens expire. A first day of the future is refused: none would.
         """
         if not self.is_timed:
             return None
         if at is None:
             raise BadValue("a filter with keep needs the time of each message, and this one has none")
         newest = self.model.token_ages.newest
-        return at if newest is None or self._max_skew is None else min(at, newest + self._max_skew)
+        if newest is None:
+            check_first_time(at, self._max_skew)
+            return at
+        return at if self._max_skew is None else min(at, newest + self._max_skew)
 
     def process(
         self,

@@ -11,6 +11,7 @@ __all__ = [
     "FUTURE_TIMES",
     "GAP",
     "IMPOSSIBLE_TIMES",
+    "JUMPS",
     "OUT_OF_ORDER",
     "OVERSIZE",
     "REPEATED",
@@ -27,6 +28,7 @@ OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their part
 REPEATED = "repeated_ranges"  # ranges that two workers answered
 IMPOSSIBLE_TIMES = "impossible_times"  # records with a time after they were written
 FUTURE_TIMES = "future_times"  # records with a time after the present
+JUMPS = "time_jumps"  # records further ahead of the stream than one record may move its clock
 WRONG_UNIT = "wrong_time_unit"  # records whose time is right in another unit than the declared one
 
 

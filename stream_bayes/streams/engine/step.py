@@ -25,6 +25,7 @@ from stream_bayes.core.events.actions import (
 )
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.time import StreamTime
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.measures.losses import Losses
@@ -173,6 +174,12 @@ class Step:
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
         self.newest: NewestAnswers | None = None  # for the service; None without one
+
+    @property
+    def has_clock(self) -> bool:
+        """True if the times of records move a clock: of a model that fades or drops by time, or of waiting labels."""
+        is_fading = self.model.is_timed and not self.model.is_unsupervised
+        return is_fading or (self.pending is not None and isinstance(self.pending.time, StreamTime))
 
     @property
     def output_class(self) -> type[Output] | type[NumberOutput]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, WRONG_UNIT
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, WRONG_UNIT
 from stream_bayes.streams.contracts.source import Record
 
 __all__ = ["TimeCheck"]
@@ -22,6 +22,11 @@ DAY = 86_400.0
 MARGIN = DAY  # by which clocks may differ, time zones included
 EARLIEST = 631_152_000.0  # 1990: where a time in another unit would lie
 FACTORS = (1e3, 1e6, 1e9)  # between seconds, milliseconds, microseconds and nanoseconds
+KINDS = {
+    FUTURE_TIMES: "in the future",
+    JUMPS: "further ahead of the stream than max_skew",
+    WRONG_UNIT: "of another unit than declared",
+}
 LAST_DATE = 253_402_300_799.0  # the last that a datetime can hold
 
 
@@ -30,7 +35,9 @@ class TimeCheck:
 
     A time too large for a date of today, and right if it is divided by a thousand, a million or a milliard, is of a
     finer unit than declared. If the times of the first batch are all right once they are multiplied, the unit is
-    coarser: a stream that counts its own time from 0 is not meant. `clock` returns seconds since 1970.
+    coarser: a stream that counts its own time from 0 is not meant. `clock` returns seconds since 1970. `max_skew` is
+    the most seconds by which a record moves the clocks of the pipeline; records further ahead, as after a first one
+    of 1970, are counted, for the clocks lag behind them. None: there is no such clock.
 
     Examples
     --------
@@ -41,8 +48,10 @@ class TimeCheck:
     {'wrong_time_unit': 1}
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, max_skew: float | None = None) -> None:
         self._clock = clock
+        self._max_skew = max_skew
+        self._newest: float | None = None  # as the clocks have it
         self._counts: Counter[str] = Counter()
         self._coarse_factor: float | None = None
         self._is_first = True
@@ -67,13 +76,17 @@ class TimeCheck:
             for record in records:
                 if record.time is not None and record.time > today:
                     self._count_late(record, record.time, today)
+        if self._max_skew is not None:
+            if self._newest is not None and latest <= min(today, self._newest + self._max_skew):
+                self._newest = max(self._newest, latest)
+            else:
+                self._count_jumps(records, self._max_skew, today)
 
     def report(self) -> None:
         """Log the totals, if there are any beyond those that were logged."""
         for kind, count in self._counts.items():
             if count > 1:
-                what = "in the future" if kind == FUTURE_TIMES else "of another unit than declared"
-                logger.warning("%d records of this run had times %s", count, what)
+                logger.warning("%d records of this run had times %s", count, KINDS[kind])
 
     def _count_coarse(self, records: Sequence[Record], factor: float, today: float) -> None:
         for record in records:
@@ -88,8 +101,20 @@ class TimeCheck:
             self._count(WRONG_UNIT, record, text)
         else:
             days = (moment - self._clock()) / DAY
-            text = f"{days:,.0f} days in the future: max_skew bounds how far a record advances the clock"
+            text = f"{days:,.0f} days in the future: it starts no clock, and moves one by at most max_skew"
             self._count(FUTURE_TIMES, record, text)
+
+    def _count_jumps(self, records: Sequence[Record], max_skew: float, today: float) -> None:
+        for record in records:
+            moment = record.time
+            if moment is None or moment > today:  # counted already
+                continue
+            if self._newest is not None and moment - self._newest > max_skew:
+                days = (moment - self._newest) / DAY
+                text = f"{days:,.0f} days ahead of the stream: the clock catches up in steps of max_skew"
+                self._count(JUMPS, record, text)
+                moment = self._newest + max_skew
+            self._newest = moment if self._newest is None else max(self._newest, moment)
 
     def _count(self, kind: str, record: Record, text: str) -> None:
         self._counts[kind] += 1

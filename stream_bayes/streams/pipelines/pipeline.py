@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -174,6 +175,7 @@ def build(
         open_again=open_again,
         accept_gap=accept_gap,
         batch=config.batch,
+        max_skew=config.max_skew if step.has_clock else None,
     )
 
 
@@ -549,8 +551,8 @@ def make_pending(labels: LabelsConfig | None, max_skew: float) -> Pending | None
     if labels is None:
         return None
     settings: dict[str, Any] = labels.model_dump(exclude={"clock", "topic", "target", "decoder"})
-    time = StreamTime(max_skew) if labels.clock == "time" else EventCount()
-    return Pending(time=time, **settings)
+    stream_time = StreamTime(max_skew, time.time) if labels.clock == "time" else EventCount()
+    return Pending(time=stream_time, **settings)
 
 
 def _sink(

@@ -22,6 +22,7 @@ from stream_bayes.streams.served_models.answers import (
     process_one_by_one,
 )
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
+from stream_bayes.streams.served_models.first_time import check_first_time
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
 __all__ = ["ServedLearner", "settings_of"]
@@ -32,8 +33,8 @@ class ServedLearner:
 
     Loading a state replaces `model`. `decide` makes a decision from the probabilities. `max_names` is the most feature
     names to learn; see `NameLimit`. `max_skew` is the most seconds by which a sample's time may be ahead of the newest
-    one, with `half_life` in stream time: a sample beyond is refused, and advances the time by this much. None: no
-    limit.
+    one, with `half_life` in stream time: a sample beyond is refused, and advances the time by this much. A first time
+    may be as far after the present. None: no limit.
 
     Examples
     --------
@@ -108,7 +109,12 @@ class ServedLearner:
                 moment = store.moment(at)
             except StreamBayesError as error:
                 return found, error
-            if self._max_skew is not None and newest is not None:
+            if newest is None:
+                try:
+                    check_first_time(moment * MICROSECOND, self._max_skew)
+                except TooFarAhead as error:
+                    return found, error
+            elif self._max_skew is not None:
                 ahead = (moment - newest) * MICROSECOND
                 if ahead > self._max_skew:
                     return found, TooFarAhead(
@@ -121,8 +127,9 @@ class ServedLearner:
 
     def _advance_past(self, refused: StreamBayesError | None) -> None:
         # So a stream that goes on after a longer pause is read again, a few samples later.
-        if isinstance(refused, TooFarAhead) and self._max_skew is not None:
-            self.model.advance_to(int(self.model.store.tables.time) * MICROSECOND + self._max_skew)
+        tables = self.model.store.tables
+        if isinstance(refused, TooFarAhead) and self._max_skew is not None and tables.has_time:
+            self.model.advance_to(int(tables.time) * MICROSECOND + self._max_skew)
 
     def process(
         self,

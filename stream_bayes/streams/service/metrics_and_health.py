@@ -36,6 +36,7 @@ from stream_bayes.streams.contracts.incidents import (
     FUTURE_TIMES,
     GAP,
     IMPOSSIBLE_TIMES,
+    JUMPS,
     OUT_OF_ORDER,
     OVERSIZE,
     REPEATED,
@@ -78,6 +79,7 @@ INCIDENT_HELP = {
     REPEATED: "Ranges of records that two workers answered, so that their results are there twice.",
     RESEEKS: "Restarts of reading because a partition returned nothing.",
     RESENT: "Batches sent again because no broker accepted them.",
+    JUMPS: "Records further ahead of the stream than one may move its clock.",
     WRONG_UNIT: "Records whose time is right in another unit than the declared one.",
 }
 

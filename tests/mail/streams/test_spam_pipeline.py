@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.streams.decoder import MailDecoder
 from stream_bayes.mail.streams.spam_model import ServedFilter
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.engine.dead_letters import REFUSED
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
@@ -130,10 +133,12 @@ max_skew = "1d"
 """
 
 
-def aged_in(directory: Path, batch: int = 3) -> Engine:
+TIMES = (0.0, 1.0, 2.0, 3e6, 4.0, 13.5, 13.6)  # days; the fourth cannot be
+
+
+def aged_in(directory: Path, batch: int = 3, times: Sequence[float] = TIMES) -> Engine:
     directory.mkdir(exist_ok=True)
     day, words = 86_400.0, ("casino", "lunch", "winner", "agenda", "kernel", "draft", "notes")
-    times = [0.0, 1.0, 2.0, 3e6, 4.0, 13.5, 13.6]  # days; the fourth cannot be
     records = [
         {"id": word, "text": word, "label": "ham" if place % 2 else "spam", "at": time * day}
         for place, (word, time) in enumerate(zip(words, times, strict=True))
@@ -164,6 +169,18 @@ def test_tokens_expire_by_the_times_of_records_of_which_a_far_one_counts_as_one_
     again = aged_in(tmp_path / "parts")
     again.run()
     assert digest(filter_of(again)) == digest(filter_of(engine))
+
+
+def test_a_first_record_of_the_future_is_a_dead_letter_and_tokens_expire_by_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = aged_in(tmp_path, times=[3e6, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0])
+    with caplog.at_level(logging.WARNING):
+        engine.run()
+    assert [day for day, _ in filter_of(engine).state()["store"]["days"]] == [4, 6, 8, 10]
+    assert set(filter_of(engine).export_counts()["tokens"]) == {"agenda", "kernel", "draft", "notes"}
+    assert engine.step.dead_letters.counts == {REFUSED: 2}  # the first, and the one without a time
+    assert "position 0 " in caplog.text and "days in the future" in caplog.text
 
 
 # -- mails as Kafka brings them ---------------------------------------------------------------------------------------

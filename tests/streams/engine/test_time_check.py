@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Event
-from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, WRONG_UNIT
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, WRONG_UNIT
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
@@ -44,6 +44,22 @@ def test_times_that_may_be_right_are_not_counted() -> None:
     assert counts(NOW - 10.0, NOW - 60 * YEAR, NOW) == {}  # of 1967
     assert counts(*map(float, range(0, 2_000_000, 50_000))) == {}  # a stream's own seconds, from 0
     assert counts(None, None) == {}
+
+
+def jumps(*times: float | None, batch: int = 1) -> dict[str, int]:
+    check = TimeCheck(clock=lambda: NOW, max_skew=7 * 86_400.0)
+    for begin in range(0, len(times), batch):
+        check.inspect([Event({}, time=time) for time in times[begin : begin + batch]])
+    return dict(check.incidents)
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_records_that_a_clock_lags_behind_are_counted(batch: int) -> None:
+    weeks = [NOW - 70 * YEAR / 365 + day * 86_400.0 for day in range(20)]
+    assert jumps(*weeks, None, weeks[0], batch=batch) == {}
+    # The clock, in 1970 first, is a week further after each; a record of the future moves none.
+    assert jumps(weeks[0] - 28 * 86_400.0, *weeks, NOW + YEAR, batch=batch) == {JUMPS: 4, FUTURE_TIMES: 1}
+    assert jumps(NOW + YEAR, *weeks, batch=batch) == {FUTURE_TIMES: 1}
 
 
 def test_a_run_warns_once_and_reports_the_total(caplog: pytest.LogCaptureFixture) -> None:
