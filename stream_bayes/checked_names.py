@@ -5,14 +5,26 @@ and classes that are imported on first use.
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeVar
 
-from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.errors import BadStructure, BadValue, StreamBayesError, UnknownFeature
 
-__all__ = ["Imported", "check_arguments", "check_known", "closest", "construction_errors", "nearest"]
+__all__ = [
+    "Imported",
+    "check_arguments",
+    "check_known",
+    "closest",
+    "construct",
+    "construction_errors",
+    "nearest",
+]
+
+Made = TypeVar("Made")
 
 
 def closest(name: str, names: Iterable[str]) -> str:
@@ -102,9 +114,52 @@ def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> No
             raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(names) or 'none'}")
 
 
+def construct(name: str, made: type[Made], arguments: Mapping[str, Any]) -> Made:
+    """Make an object of a class, with arguments by name.
+
+    Raises
+    ------
+    BadValue
+        If a required argument is missing; the message has the first sentence of its documentation. Or as of
+        `construction_errors`.
+
+    Examples
+    --------
+    >>> from stream_bayes import MarkovChain
+    >>> construct("markov-chain", MarkovChain, {"order": 2})
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: markov-chain needs variable: the feature whose values follow one another
+    """
+    missing = [
+        parameter.name
+        for parameter in [*inspect.signature(made.__init__).parameters.values()][1:]
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        and parameter.name not in arguments
+    ]
+    if missing:
+        raise BadValue(
+            f"{name} needs {'; and '.join(argument + _purpose(made, argument) for argument in missing)}"
+        )
+    with construction_errors(name, arguments):
+        return made(**arguments)
+
+
+def _purpose(made: type[Any], argument: str) -> str:
+    """Return a colon and the first sentence that the documentation of a class has of an argument; or nothing."""
+    lines = inspect.cleandoc(made.__doc__ or "").splitlines()
+    if argument not in lines:
+        return ""
+    rest = takewhile(lambda line: line.startswith("    "), lines[lines.index(argument) + 1 :])
+    sentence = " ".join(map(str.strip, rest)).partition(". ")[0].rstrip(".")
+    return f": {sentence[:1].lower()}{sentence[1:]}"
+
+
 @contextmanager
 def construction_errors(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Add the name and the arguments to an error that is raised while something is made; errors of this package pass.
+    """Add the name and the arguments to an error that is raised while something is made, unless it is one of this
+    package that names an argument, or is not about one.
 
     Examples
     --------
@@ -116,7 +171,17 @@ def construction_errors(name: str, arguments: Mapping[str, Any]) -> Iterator[Non
     """
     try:
         yield
+    except (BadStructure, BadValue, UnknownFeature) as error:
+        if not arguments or any(argument in str(error) for argument in arguments):
+            raise
+        raise type(error)(f"{name} cannot be made with {_listed(arguments)}: {error}") from error
     except StreamBayesError:
         raise
-    except (LookupError, TypeError, ValueError) as error:
-        raise BadValue(f"{name} cannot be made with {dict(arguments)!r}: {error}") from error
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+        raise BadValue(f"{name} cannot be made with {_listed(arguments)}: {error}") from error
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    """Return arguments for a message: on one line, at most 200 characters of them."""
+    text = " ".join(repr(dict(arguments)).split())
+    return text if len(text) <= 200 else text[:197] + "..."

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from stream_bayes.checked_names import check_arguments, check_known, construction_errors
+from stream_bayes.checked_names import check_arguments, check_known, construct, construction_errors
 from stream_bayes.core.search.exact_search import ExactSearch
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.order_search import BOSS
@@ -90,7 +90,7 @@ def make_learner(
             if isinstance(table, Mapping):  # of a pipeline file, or JSON on the command line
                 check_arguments(argument, table, inspect.signature(Binning).parameters)
                 settings[argument] = Binning.from_json(table)
-        return made(**settings)
+    return construct(name, made, settings)
 
 
 def _inner_learner(name: str, setting: object, schema: Schema | None) -> Any:
@@ -105,10 +105,11 @@ def _inner_learner(name: str, setting: object, schema: Schema | None) -> Any:
         )
     check_arguments(f"learner of {name}", table, ("kind", "arguments"))
     registry = REGRESSORS if task == REGRESSION else LEARNERS
-    if not (table["kind"] in registry and declaration_of(table["kind"]).can_be_wrapped):
-        check_known("model", table["kind"], inner_names(task))
     make = make_regressor if task == REGRESSION else make_learner
-    return make(table["kind"], table.get("arguments"), schema)
+    with construction_errors(name, {"learner": setting}):
+        if not (table["kind"] in registry and declaration_of(table["kind"]).can_be_wrapped):
+            check_known("model", table["kind"], inner_names(task))
+        return make(table["kind"], table.get("arguments"), schema)
 
 
 def make_regressor(
@@ -141,7 +142,7 @@ def make_regressor(
         if isinstance(table := settings.get("features"), Mapping):
             check_arguments("features", table, inspect.signature(FourierFeatures).parameters)
             settings["features"] = FourierFeatures.from_json(table)
-        return made(**settings)
+    return construct(name, made, settings)
 
 
 def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
@@ -163,8 +164,7 @@ def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | No
         NETWORK, settings, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
     )
     _read_search(settings)
-    with construction_errors(NETWORK, settings):
-        return BayesNet(**settings, schema=schema)
+    return construct(NETWORK, BayesNet, settings | {"schema": schema})
 
 
 def make_event_model(
@@ -188,8 +188,7 @@ def make_event_model(
     check_arguments(name, settings, [each for each in names if each != "schema"])
     if "schema" in names and schema is not None:
         settings["schema"] = schema
-    with construction_errors(name, settings):
-        return made(**settings)
+    return construct(name, made, settings)
 
 
 def _read_search(settings: dict[str, Any]) -> None:
@@ -217,8 +216,7 @@ def make_search(arguments: Mapping[str, Any]) -> ScoreSearch:
     kind = settings.pop("kind", "hill-climbing")
     check_known("kind of search", kind, kinds)
     check_arguments("search", settings, ["kind", *inspect.signature(kinds[kind]).parameters])
-    with construction_errors("search", settings):
-        return kinds[kind](**settings)
+    return construct("search", kinds[kind], settings)
 
 
 def arguments_of(learner: type[Learner | BayesRegressor]) -> list[str]:

@@ -12,6 +12,7 @@ from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.networks.structure_input import parents_of
 from stream_bayes.core.networks.unrolling import StepNode
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.checks import expect
@@ -24,7 +25,7 @@ from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotSupporte
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.growth import LEARN
@@ -149,8 +150,7 @@ class DynamicNetwork(CountLearner):
         self._copies = {copy_name(v, lag): (v, lag) for v, lags in self.lags.items() for lag in lags}
         self._columns = {v: k for k, v in enumerate(self.lags)}
         self._longest = max(lag for _, lag in self._copies.values())
-        if key is not None and key in self.lags:
-            raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of lags")
+        check_key(key, self.lags, "lags")
         if both := [v for v in self._copies if v in self.lags]:
             raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
         self._sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
@@ -179,7 +179,7 @@ class DynamicNetwork(CountLearner):
 
     def _read_structure(self, given: Any) -> Structure:
         if isinstance(given, Mapping):
-            named = [v for v, parents in given.items() for v in (v, *parents)]
+            named = [v for child, parents in given.items() for v in (child, *parents_of(child, parents))]
             copies: Iterable[Any] = (v for v in named if v in self._copies or _is_copy(v))
             given = {**dict.fromkeys(copies, ()), **given}
         structure = BayesNet(given).structure
@@ -621,7 +621,7 @@ def _read_lags(given: Any) -> dict[Any, tuple[int, ...]]:
                 f"lags of {shown(v)}: expected a list of whole numbers, as [1, 2], not {shown(each)}"
             )
         for lag in each:
-            check_count(f"a lag of {shown(v)}", lag)
+            check_count(f"each of the lags of {shown(v)}", lag)
         lags[v] = tuple(sorted(set(map(int, each))))
     names = [copy_name(v, lag) for v in lags for lag in lags[v]]
     if len(names) > MOST_COPIES:

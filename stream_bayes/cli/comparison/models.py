@@ -9,7 +9,7 @@ from typing import Any
 from river import base
 from river.dummy import PriorClassifier
 
-from stream_bayes.checked_names import Imported, check_arguments, check_known, closest, construction_errors
+from stream_bayes.checked_names import Imported, check_arguments, check_known, closest, construct
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.cli.networks import named_network
 from stream_bayes.data.schema import Schema
@@ -181,5 +181,4 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
     check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}
     made: type[base.Classifier] = PEERS[kind]
-    with construction_errors(kind, arguments):
-        return made(**(seed | arguments))
+    return construct(kind, made, seed | arguments)

@@ -21,6 +21,7 @@ __all__ = [
     "from_graph",
     "from_json",
     "from_parents",
+    "parents_of",
     "read_edges",
 ]
 
@@ -57,7 +58,7 @@ def from_parents(parents: object) -> VariablesAndParents:
         raise BadStructure(
             f"expected {{child: [parent, ...]}}, got {type(parents).__name__}; for edges see Structure.from_edges"
         )
-    named = {_name(child): _parents_of(child, several) for child, several in parents.items()}
+    named = {_name(child): parents_of(child, several) for child, several in parents.items()}
     if len(named) < len(parents):
         raise BadStructure(f"two variables have the same name: {shown(list(parents))}; rename one")
     variables = tuple(sorted(named, key=name_order))
@@ -173,7 +174,8 @@ def _edge(edge: object) -> tuple[Value, Value]:
     return _name(edge[0]), _name(edge[1])
 
 
-def _parents_of(child: object, several: object) -> list[Value]:
+def parents_of(child: object, several: object) -> list[Value]:
+    """Read the parents of a variable."""
     if several is None:
         raise BadStructure(
             f"the parents of {shown(child)}: expected a list of names, got None; write [] for none"

@@ -99,11 +99,19 @@ class ReadOnlyArguments:
 
 def check_number(name: str, value: object, *, least: float = 0.0, above: bool = False) -> None:
     """Raise `BadValue` for anything but a finite number of at least `least`, or above it."""
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and _is_finite(value)
     if not good or value < least or (above and value == least):  # type: ignore[operator]  # good: it is a number
         raise BadValue(
-            f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {value!r}"
+            f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {shown(value)}"
         )
+
+
+def _is_finite(value: float) -> bool:
+    """Return True for a number that a float can hold; a whole one from a file may have any number of digits."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def check_half_life(value: object) -> None:
@@ -115,9 +123,10 @@ def check_half_life(value: object) -> None:
 
 
 def check_count(name: str, value: object) -> None:
-    """Raise `BadValue` for anything but a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadValue(f"{name} must be a whole number of at least 1, not {value!r}")
+    """Raise `BadValue` for anything but a whole number of at least 1 that a machine can count to."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
+        below = " and below 2**63" if isinstance(value, int) and value >= 2**63 else ""
+        raise BadValue(f"{name} must be a whole number of at least 1{below}, not {shown(value)}")
 
 
 def check_seed(seed: object) -> None:

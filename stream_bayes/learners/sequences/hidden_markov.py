@@ -15,7 +15,7 @@ from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count
 from stream_bayes.learners.sequences.hidden_model import HiddenModel, interval_of, mean_or_name
-from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, timed_events
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
 from stream_bayes.learners.sequences.shown_values import (
     loaded_windows,
     names_of,
@@ -140,10 +140,13 @@ class HiddenMarkov(HiddenModel):
         self.variable_names = names_of("variables", variables)
         numbers_of_states = read_states("states", states)
         check_count("lag", lag)
-        if key is not None and key in self.variable_names:
-            raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of variables")
+        check_key(key, self.variable_names, "variables")
         self.store = self._made_bank(numbers_of_states, lag)
         for name in names_of("numbers", numbers, may_be_empty=True):
+            if name not in self.variable_names:
+                raise UnknownFeature(
+                    f"numbers: {shown(name)} is not one of variables {shown(self.variable_names)}"
+                )
             self.store.begin(self._column(name), True)
         self._absent = AbsentVariables(self.variable_names)
         self._sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from stream_bayes.core.values.checks import expect
@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import Value, canonical, is_missing, shown,
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 
-__all__ = ["KeyedSequences", "name_in", "timed_events"]
+__all__ = ["KeyedSequences", "check_key", "name_in", "timed_events"]
 
 Memory = TypeVar("Memory")
 
@@ -186,6 +186,13 @@ class KeyedSequences(Generic[Memory]):
             self._last[sequence] = Last(loaded(memory), at)
         expect(len(self._last) <= self.max_sequences, "it remembers more than max_sequences")
         self.dropped, self.missed = state["dropped"], state["missed"]
+
+
+def check_key(key: Any, names: Collection[Any], argument: str) -> None:
+    """Raise `BadValue` unless `key` is None, or the name of a feature that is none of those of another argument."""
+    check_name("key", key)
+    if key is not None and key in names:
+        raise BadValue(f"{shown(key)} is the key of sequences, and cannot be one of {argument}")
 
 
 def _microseconds(name: str, given: float | str | None) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.checked_names import Imported, check_arguments, check_known, construction_errors
+from stream_bayes.checked_names import Imported, check_arguments, check_known, construct, construction_errors
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DEFAULT_DETECTOR, DETECTORS
 from stream_bayes.drift.recent_events import RenewedModel
@@ -97,8 +97,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     check_arguments(name, settings, parameters)
     if "seed" in parameters:
         settings.setdefault("seed", 0)
-    with construction_errors(name, settings):
-        return made(**settings)
+    return construct(name, made, settings)
 
 
 def make_adaptive(
