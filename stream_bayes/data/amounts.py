@@ -240,7 +240,7 @@ def decimal_mark(bodies: Iterable[tuple[str, int]], likely: str = ".") -> tuple[
     """
     votes = {".": 0, ",": 0}
     bare: list[str] = []
-    is_ambiguous = False
+    ambiguous: set[str] = set()  # marks
     for body, count in bodies:
         if "." not in body and "," not in body:
             bare.append(body)
@@ -254,14 +254,15 @@ def decimal_mark(bodies: Iterable[tuple[str, int]], likely: str = ".") -> tuple[
         fitting = [mark for mark in votes if _fits(body, mark)]
         if len(fitting) == 1:
             votes[fitting[0]] += count
-        is_ambiguous |= len(fitting) == 2
+        elif fitting:
+            ambiguous |= {mark for mark in votes if mark in body}
     if votes["."] != votes[","]:
         return max(votes, key=lambda mark: votes[mark]), True
     if votes["."]:
         return likely, False
     # 1,234 beside 950: numbers beyond 999 that have a decimal mark would also come without one.
-    are_thousands = likely == "." and bare != [] and max(map(len, bare)) <= 3
-    return likely, are_thousands or not is_ambiguous
+    are_thousands = likely == "." and ambiguous == {","} and bare != [] and max(map(len, bare)) <= 3
+    return likely, are_thousands or not ambiguous
 
 
 def _fits(body: str, decimal: str) -> bool:

@@ -57,6 +57,9 @@ LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to lear
 DAY_OR_MONTH = re.compile(r"\s*(?:1[5-9]|20)\d\d(?P<month>0\d|1[0-2])(?:[0-2]\d|3[01])?\s*")
 DECADE = re.compile(r"\s*(?:1\d|20)\d0\s?s\s*")  # no seconds
 CLOCK = re.compile(r"\s*(\d+):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
+NINES = re.compile(r"\s*(?:-9{1,6}|9{3,6})(?:\.0+)?\s*")  # written where no value is
+LEAST_CODES = 3  # cells
+GROUPED_BY_POINT = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 SHARE_IN_BRACKETS = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)?\s*%\s*\)\s*")
 NUMBER_IN_TEXT = re.compile(r"(?<![^\s(])[+-]?\d+(?:[.,]\d+)*(?![^\s)])")  # on its own, not as in A12 or 2nd
 WIDE_LETTER = re.compile(f"[{WIDE}]")
@@ -92,9 +95,10 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     """
     if not texts:
         return InferredKind("empty", Nominal(), "no value", {})
+    grouped = "" if likely == "." else _grouped_by_points(texts, likely)
     return _special(
         _date(texts)
-        or _number(texts, decimal)
+        or (_grouped(texts, grouped, likely) if grouped else _number(texts, decimal))
         or _number_beside_words(texts, decimal, likely)
         or _amount(texts, decimal, likely)
         or _text(texts)
@@ -161,8 +165,56 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
             f"{next(iter(numbers))} and all others may be a year, a month and a day; read as numbers, whose distances "
             "are not those of dates; write them as 1994-05-01"
         )
+    warnings += _codes_for_missing(numbers, texts)
     reason = _share(numbers, texts, "numbers")
     return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), warnings, doubt)
+
+
+def _grouped_by_points(texts: Counter[str], likely: str | None) -> str:
+    """Return the first of numbers whose point groups thousands: 1.230 beside 950; empty if it may be a decimal mark.
+
+    Numbers with decimals have any number of them, and no 0 at the end where whole ones have no point.
+    """
+    bodies = {text: text.strip().lstrip("+-") for text in texts}
+    pointed = [text for text, body in bodies.items() if "." in body]
+    whole = [body for body in bodies.values() if body.isdecimal()]
+    if not pointed or not all(GROUPED_BY_POINT.fullmatch(bodies[text]) for text in pointed):
+        return ""
+    is_shown = whole and max(map(len, whole)) <= 3 and any(text.strip().endswith("0") for text in pointed)
+    return pointed[0] if likely == "," or is_shown else ""
+
+
+def _grouped(texts: Counter[str], example: str, likely: str | None) -> InferredKind | None:
+    """Return the kind of a column of numbers whose points group thousands; None if too few of the texts are numbers."""
+    kind = _amount(texts, ",", ",")
+    if kind is None or likely == ",":  # as the other columns have it
+        return kind
+    warning = (
+        f"{example!r} is read as {kind.numbers[example]:g}: the points group thousands, for none of the numbers beyond "
+        "999 is without one; if it is a decimal mark: decimal = '.'"
+    )
+    return replace(kind, warnings=[*kind.warnings, warning])
+
+
+def _codes_for_missing(numbers: Mapping[str, float], texts: Counter[str]) -> list[str]:
+    """Return a warning of numbers such as -999 that recur far from all others, as they do where no value is."""
+    codes = [text for text in numbers if NINES.fullmatch(text)]
+    others = [value for text, value in numbers.items() if text not in codes]
+    if len(others) < LEAST_DIFFERENT_NUMBERS:
+        return []
+    low, high = min(others), max(others)
+    far = [
+        text
+        for text in codes
+        if texts[text] >= LEAST_CODES and not low - (high - low) <= numbers[text] <= high + (high - low)
+    ]
+    if not far:
+        return []
+    listed = " and ".join(f"{text} ({texts[text]:,} cells)" for text in far)
+    return [
+        f"{listed}, far from the other numbers ({low:g} to {high:g}), may stand for missing values: then make these "
+        "cells blank, or give --missing for each of the file's markers"
+    ]
 
 
 def _may_be_days(numbers: Mapping[str, float]) -> bool:
@@ -333,7 +385,7 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
                 else "the unit is a feature of its own, for these numbers cannot be compared"
             )
         )
-    bare = sum(texts[text] for text, part in parts.items() if not part.unit and part.value(mark))  # not 0
+    bare = sum(texts[text] for text, value in numbers.items() if value and not parts[text].unit)
     if units and all(unit in ("%", "‰") for unit in units):
         if bare:
             warnings.append(

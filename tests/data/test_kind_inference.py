@@ -112,3 +112,59 @@ def test_numbers_without_a_gap_that_stand_for_few_rows_may_be_groups() -> None:
     rows = [dict(zip("abc", row, strict=True)) for row in zip(stratum, counts, halves, strict=True)]
     profiles = profiled_columns("abc", rows, CSVFormat())
     assert [name for name, each in profiles.items() if each.may_be_codes] == ["a", "c"]
+
+
+def test_points_that_group_thousands_are_no_decimal_marks() -> None:
+    texts = Counter(["950", "1.230", "12.400", "-3.017", "829", "7"])
+    kind = inferred_kind(texts)
+    assert kind.numbers == {
+        "950": 950.0,
+        "1.230": 1230.0,
+        "12.400": 12400.0,
+        "-3.017": -3017.0,
+        "829": 829.0,
+        "7": 7.0,
+    }
+    assert kind.column == Amount(decimal=",")
+    assert any("'1.230' is read as 1230: the points group thousands" in warning for warning in kind.warnings)
+    # As the other columns have decimal commas.
+    assert inferred_kind(Counter(["1.234", "2.345"]), likely=",").numbers == {
+        "1.234": 1234.0,
+        "2.345": 2345.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "likely"),
+    [
+        (["950", "1.234", "12.341"], None),  # no 0 at an end: decimals without them
+        (["1.230", "12.400", "5.000"], None),  # three decimals
+        (["1.230", "0.400", "5"], None),
+        (["1.230", "12.4", "5"], ","),
+        (["1.230", "1950"], None),  # beyond 999, without a point
+        (["950", "1.230", "12.400"], "."),  # as the other columns have decimal points
+    ],
+)
+def test_points_that_may_be_decimal_marks_are(texts: list[str], likely: str | None) -> None:
+    kind = inferred_kind(Counter(texts), likely=likely)
+    assert kind.numbers == {text: float(text) for text in texts}
+    assert not kind.warnings
+
+
+def test_a_number_beyond_all_floats_among_amounts_counts_as_missing() -> None:
+    texts = Counter({"1e400": 2, "inf": 3, "-inf": 3} | {f"{number}.5": 1 for number in range(60)})
+    kind = inferred_kind(texts)
+    assert isinstance(kind.column, Numeric | Amount)
+    assert kind.misfits[0] == 8 and "1e400" in kind.misfits[1]
+
+
+@pytest.mark.parametrize("code", ["-999", "-9999", "999", "-9.0"])
+def test_a_number_far_from_all_others_that_recurs_may_stand_for_missing_values(code: str) -> None:
+    usual = {f"{k / 10}": 2 for k in range(30)}
+    kind = inferred_kind(Counter({**usual, code: 7}))
+    assert kind.word == "number" and kind.numbers[code] == float(code)
+    assert f"{code} (7 cells), far from the other numbers (0 to 2.9)" in kind.warnings[0]
+    assert not inferred_kind(Counter({**usual, code: 1})).warnings
+    assert not inferred_kind(
+        Counter({f"{float(k)}": 2 for k in range(-10_000, 10_000, 500)} | {code: 7})
+    ).warnings
