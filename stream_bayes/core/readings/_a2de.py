@@ -9,10 +9,11 @@ once: each cell is a child of all three of its pairs.
 from __future__ import annotations
 
 import cython
+import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
-    from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
+    from stream_bayes.core.counts._pairs import PairCounts
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._rows import Row
@@ -94,6 +95,10 @@ class PairAverageReading(AverageReading):
 
     A pair is eligible if it holds at least `min_count`; where none is, the average over single super-parents answers.
     """
+
+    def __init__(self, tables, labels, **settings):
+        AverageReading.__init__(self, tables, labels, **settings)
+        self.beside = np.zeros(2)
 
     @cython.cfunc
     def add_evidence(self, row: Row):
@@ -210,16 +215,12 @@ class PairAverageReading(AverageReading):
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        count: cython.double
         for k in range(2, n):
             for j in range(1, k):
                 for i in range(j):
-                    for y in range(terms.classes):
-                        count = self.cells.count[at + y]
-                        self.multiply_child(k, j, i, y, count)
-                        self.multiply_child(k, i, j, y, count)
-                        self.multiply_child(j, i, k, y, count)
+                    self.multiply_child(k, j, i, at)
+                    self.multiply_child(k, i, j, at)
+                    self.multiply_child(j, i, k, at)
                     terms.lift(pair_number(k, j), pair_number(k, j) + 1)
                     terms.lift(pair_number(k, i), pair_number(k, i) + 1)
                     terms.lift(pair_number(j, i), pair_number(j, i) + 1)
@@ -231,46 +232,60 @@ class PairAverageReading(AverageReading):
         high: cython.Py_ssize_t,
         low: cython.Py_ssize_t,
         child: cython.Py_ssize_t,
-        y: cython.Py_ssize_t,
-        count: cython.double,
+        at: cython.Py_ssize_t,
     ):
-        """Multiply P(child | y, high, low) into a pair's product; 0/0 leaves it as it is."""
+        """Multiply P(child | y, high, low) of all classes into a pair's product; 0/0 leaves it as it is. The counts of
+        the triple begin `at`.
+        """
         add: cython.double = self.terms.pseudocount[child]
-        below: cython.double = self.whole_beside(child)
-        cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
-        below += self.weight_with(high, low, self.slot[child], y)
-        if below > 0.0:
-            self.terms.product[cell] *= (count + add) / below
+        whole: cython.double = self.whole_beside(child)
+        cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes
+        y: cython.Py_ssize_t
+        self.gather_beside(high, low, self.slot[child])
+        for y in range(self.terms.classes):
+            if self.beside[y] + whole > 0.0:
+                self.terms.product[cell + y] *= (self.cells.count[at + y] + add) / (self.beside[y] + whole)
 
     @cython.cfunc
-    def weight_with(
-        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
-    ) -> cython.double:
-        """Return the weight of two entries' values together in a class among samples that have a third feature."""
+    def gather_beside(self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, other: cython.longlong):
+        """Write into `beside` the weight of two entries' values together, by class, among samples that have a third
+        feature: the sum over all its positions, read between bins.
+        """
         layout: Layout = self.tables.values.layout
-        p: cython.longlong
-        total: cython.double = 0.0
-        if self.tables.pairs.beside is None:
-            return self.weight_together(high, low, y)
-        for p in range(layout.start[other], layout.start[other] + layout.used[other]):
-            total += self.blend(high, low, p, y)
-        return total
-
-    @cython.cfunc
-    def blend(
-        self, k: cython.Py_ssize_t, j: cython.Py_ssize_t, third: cython.longlong, y: cython.Py_ssize_t
-    ) -> cython.double:
-        """Return the weight of two entries' values together with a position of a third feature, read between bins."""
-        total: cython.double = 0.0
-        share: cython.double
+        classes: cython.Py_ssize_t = self.terms.classes
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        first: cython.longlong = layout.start[other]
+        cell: cython.longlong
+        step: cython.longlong = 0
+        share: cython.double
+        weight: cython.double[::1]
+        beside: cython.double[::1]
+        if self.beside.shape[0] < classes:
+            self.beside = np.zeros(2 * classes)
+        beside = self.beside
+        if self.tables.pairs.beside is None:
+            for y in range(classes):
+                beside[y] = self.weight_together(high, low, y)
+            return
+        weight = self.tables.triples.weight
+        for y in range(classes):
+            beside[y] = 0.0
         for a in range(-1, 2):
             for b in range(-1, 2):
-                share = self.share_at(k, a) * self.share_at(j, b)
-                if share > 0.0:
-                    total += share * self.cell_of_three(self.position[k] + a, self.position[j] + b, third, y)
-        return total
+                share = self.share_at(high, a) * self.share_at(low, b)
+                if share <= 0.0:
+                    continue
+                cell = self.cell_of_three(self.position[high] + a, self.position[low] + b, first)
+                if layout.used[other] > 1:  # from each of its positions to the next it is as far
+                    step = (
+                        self.cell_of_three(self.position[high] + a, self.position[low] + b, first + 1) - cell
+                    )
+                for _ in range(layout.used[other]):
+                    for y in range(classes):
+                        beside[y] += share * weight[cell + y]
+                    cell += step
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -283,13 +298,11 @@ class PairAverageReading(AverageReading):
         return self.left[k] if aside < 0 else self.right[k]
 
     @cython.cfunc
-    def cell_of_three(
-        self, a: cython.longlong, b: cython.longlong, c: cython.longlong, y: cython.Py_ssize_t
-    ) -> cython.double:
-        """Return the weight of three positions together in a class."""
-        triples: TripleCounts = self.tables.triples
+    @cython.inline
+    @cython.exceptval(check=False)
+    def cell_of_three(self, a: cython.longlong, b: cython.longlong, c: cython.longlong) -> cython.longlong:
+        """Return where the classes of three positions begin among the triples."""
+        layout: Layout = self.tables.values.layout
         high: cython.longlong = max(a, b, c)
         low: cython.longlong = min(a, b, c)
-        return triples.weight[
-            triples.layout.triple(high, a + b + c - high - low, low) * triples.layout.classes + y
-        ]
+        return layout.triple(high, a + b + c - high - low, low) * layout.classes

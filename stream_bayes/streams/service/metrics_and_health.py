@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import platform
 import socket
+import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -247,6 +248,9 @@ class _OpsServer(ThreadingHTTPServer):
     """A thread for each connection, within limits: idle ones give way, so that probes are answered."""
 
     daemon_threads = True
+    request_queue_size = (
+        128  # connections that wait to be accepted; past it a client tries again after a second
+    )
 
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
         self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
@@ -263,6 +267,11 @@ class _OpsServer(ThreadingHTTPServer):
             return
         self._open[request] = opened
         super().process_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Show an error with its trace, unless it is that of a client that has gone."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     def begin_answer(self, request: Any) -> None:
         """Mark a connection whose request is here: it gives way to no other."""
