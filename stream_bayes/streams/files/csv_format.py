@@ -34,6 +34,8 @@ from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["CSVFormat", "delimiter_of", "guessed_format", "named_columns", "number_marks"]
 
+WESTERN = ("cp1252", "latin-1")
+BEYOND_ASCII, RUN_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+"), re.compile(r"[^\x00-\x7f]{3,}")
 EXAMINED_BYTES = 2**24  # for the encoding
 EXAMINED_LINES = 1000  # for the rest
 HEADLESS = (".data",)  # suffixes of files that have no header more often than others
@@ -203,6 +205,12 @@ def guessed_format(
         said = file.notes
     if encoding is None:
         encoding = _guessed_encoding(beginning)
+        if encoding in WESTERN and _may_be_another_script(beginning.decode(encoding, "replace")):
+            said = (
+                *said,
+                f"the file is no UTF-8 and is read as {encoding}, but its words look like another script: name its "
+                "encoding, such as cp1251 or shift-jis",
+            )
     form = CSVFormat(
         encoding=encoding,
         decimal="." if decimal is None else decimal,
@@ -296,6 +304,12 @@ def _guessed_encoding(beginning: bytes) -> str:
         except UnicodeDecodeError:
             return "latin-1"
     return "utf-8"
+
+
+def _may_be_another_script(text: str) -> bool:
+    """Return True if most characters beyond ASCII stand beside others: in Western words they are rare."""
+    beyond = sum(map(len, BEYOND_ASCII.findall(text)))
+    return 2 * sum(map(len, RUN_BEYOND_ASCII.findall(text))) > beyond
 
 
 def _mostly_utf8(data: bytes) -> bool:

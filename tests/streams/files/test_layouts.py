@@ -302,3 +302,29 @@ def test_a_sheet_is_a_table_with_its_formulas_and_merged_cells_filled(workbook: 
     assert continued(lambda: streams.from_file(workbook), records[9]) == records[9:]
     with pytest.raises(SourceError, match=r"there is no sheet 'Dat'; did you mean 'Data'\?"):
         streams.from_csv(workbook, sheet="Dat")
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("\u043c\u043e\u0441\u043a\u0432\u0430 \u043d\u0435\u0442", "cp1251"),
+        ("\u043c\u043e\u0441\u043a\u0432\u0430 \u043d\u0435\u0442", "koi8-r"),
+        ("\u306f\u3044 \u3044\u3044\u3048", "shift-jis"),
+        ("\u5317\u4eac\u5e02", "gb18030"),
+    ],
+)
+def test_a_file_of_another_script_that_is_read_as_western_is_named(
+    tmp_path: Path, words: str, encoding: str
+) -> None:
+    path = tmp_path / "towns.csv"
+    path.write_bytes("".join(f"{number},{words}\n" for number in range(30)).encode(encoding))
+    (guess,) = [guess for guess in guessed_format(path).guesses if "script" in guess]
+    assert "read as" in guess
+    assert not [guess for guess in guessed_format(path, encoding=encoding).guesses if "script" in guess]
+
+
+@pytest.mark.parametrize("words", ["gr\u00f6\u00dfer f\u00fcr", "\u20ac10 na\u00efve caf\u00e9", "plain"])
+def test_western_files_are_no_other_script(tmp_path: Path, words: str) -> None:
+    path = tmp_path / "words.csv"
+    path.write_bytes("".join(f"{number},{words}\n" for number in range(30)).encode("cp1252"))
+    assert not [guess for guess in guessed_format(path).guesses if "script" in guess]
