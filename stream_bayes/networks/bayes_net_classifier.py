@@ -42,7 +42,6 @@ from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.traits import Traits
-from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 from stream_bayes.networks.answers import as_network, check_known, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
@@ -65,7 +64,7 @@ class _AllBut:
         return name != self.name
 
 
-class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairClassifier):
+class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     """A Bayesian network as a classifier: the class is one of its variables and is predicted from its Markov blanket.
 
     Parameters
@@ -145,20 +144,20 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
         seed: int = 0,
     ) -> None:
         self.target = target
-        self.unlabelled = unlabelled
         self.search = search
         self.window = window
         self.seed = seed
         self.is_growing = isinstance(structure, str) and structure == LEARN
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
-        self._check_growth()
         if isinstance(binning, Binning) and binning.moving:
             raise BadValue(
                 "the families of a BayesNetClassifier need cuts that stay: leave binning.moving out, or take TAN or KDB"
             )
         self._structure: Structure | None = None if self.is_growing else structure  # checked in `_begin`
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _check_growth(self) -> None:
         """Check the arguments of a structure that grows."""
@@ -179,6 +178,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, LearnsUnlabelled, PairC
                 raise BadValue(f"{name} is for structure={LEARN!r}, which grows; leave it out")
 
     def _begin(self) -> None:
+        self._check_growth()
         self._structure = self._checked(self._structure)  # it depends on the schema and the class prior
         super()._begin()
 

@@ -70,6 +70,7 @@ class Discretizer(OpenCuts):
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
         self.keeps_newest = moving
+        self.is_held = False  # no more cuts are set
         self.slides = False  # exactly the events of a window are held
         self._opened = 0  # features of the encoder whose cuts were opened
 
@@ -95,7 +96,12 @@ class Discretizer(OpenCuts):
 
     def _observe_while_open(self) -> None:
         """Observe the tables as long as there are cuts to be set."""
-        self.tables.observer = self if self.due or self.keeps_newest else None
+        self.tables.observer = self if (self.due or self.keeps_newest) and not self.is_held else None
+
+    def hold(self) -> None:
+        """Set no more cuts."""
+        self.is_held = True
+        self._observe_while_open()
 
     def has_left(self, slot: int) -> bool:
         """Return True if a feature whose newest numbers are nearly all in two bins had more in others before.

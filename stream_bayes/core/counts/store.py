@@ -289,6 +289,11 @@ class CountStore:
         """True if the cuts of features whose numbers leave them are set anew."""
         return self.discretizer is not None and self.discretizer.keeps_newest
 
+    def hold_cuts(self) -> None:
+        """Leave the cuts of numbers as they are; numbers of features without any are not counted from here on."""
+        if self.discretizer is not None:
+            self.discretizer.hold()
+
     def unlearn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int | None = None) -> None:
         """Subtract exactly what learning the same sample added at the clock `at`."""
         row = self.encoder.unlearned(x, y, weight)

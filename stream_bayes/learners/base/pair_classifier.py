@@ -17,18 +17,18 @@ from stream_bayes.learners.base.arguments import (
     warn_of_many_values,
     warn_of_moved_numbers,
 )
-from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.row_encoder import row_encoder
 from stream_bayes.learners.base.traits import Traits
+from stream_bayes.learners.base.unlabelled import LearnsUnlabelled
 
 __all__ = ["MEMORY_BUDGET", "PairClassifier"]
 
 MEMORY_BUDGET = 2**30  # bytes: a feature like an id must not take all memory before anybody notices
 
 
-class PairClassifier(BayesClassifier):
+class PairClassifier(LearnsUnlabelled):
     """A classifier over a store of pairs of values, with numeric features in bins. `prior`, `strength` and `binning`,
     which every such classifier has, are stored and checked here.
     """
@@ -48,10 +48,12 @@ class PairClassifier(BayesClassifier):
         schema: Schema | None,
         max_values: int | None,
         memory_budget: int | None,
+        unlabelled: str = "refuse",
     ) -> None:
         self.prior = prior
         self.strength = strength
         self.binning = binning
+        self.unlabelled = unlabelled
         check_choice("prior", prior, ("laplace", "m-estimate"))
         check_number("strength", strength)
         super().__init__(class_prior, half_life, schema, max_values, memory_budget)

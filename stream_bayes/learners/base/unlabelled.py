@@ -4,6 +4,8 @@ The counts of labelled events stay exact. Beside them, the newest events without
 the probability of it, times a share from {0, 0.1, 0.4, 1}. The probabilities are estimated again from the labels
 alone whenever the data have grown by a quarter; an estimate that went on from the last one would keep its errors. The
 share is above 0 only if the newest labels, each by a model without it, are predicted better by two standard errors.
+Labels that come later judge it, too: once they were predicted worse by it than without, by two nats in all, events
+without a label count no more. Cut points, trees and other derived parts are those of the labelled events alone.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import counted
@@ -27,6 +30,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge
 from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.batches import encode_blocks
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.base.traits import Traits
@@ -40,6 +44,7 @@ MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
 LEAST_TOGETHER = 30
 ERRORS = 2.0  # standard errors by which the newest labels are predicted better
+MOST_LOST = 2.0  # nats, over all labels that came while there was an estimate
 STEPS = 2.0**20  # steps of a weight of 1: sums of such weights are exact, in any order
 
 Weights = NDArray[np.float64]
@@ -60,6 +65,8 @@ class UnlabelledEvents:
         The weight of each in each class, a column for each label's code.
     share
         The share of the present estimate; 0 if there is none.
+    won
+        The nats by which the labels were predicted better with an estimate than without, each before it was learned.
     passed
         The number of events without a label ever learned.
     due
@@ -73,6 +80,7 @@ class UnlabelledEvents:
         self.counted: list[Payload] = []
         self.weights: Weights = np.zeros((0, 0))
         self.share = 0.0
+        self.won = 0.0
         self.passed = 0
         self.due = LEAST_TOGETHER
 
@@ -80,6 +88,10 @@ class UnlabelledEvents:
     def clock(self) -> int:
         """The number of events of both kinds that were learned."""
         return int(self.store.tables.clock) + self.passed
+
+    def cuts_due(self) -> dict[int, int]:
+        """Return the count of numbers at which the cuts of each open feature are set next: it changes with the cuts."""
+        return {} if self.store.discretizer is None else dict(self.store.discretizer.due)
 
     def drop_estimate(self) -> None:
         """Count no event without a label."""
@@ -93,6 +105,7 @@ class UnlabelledEvents:
             "counted": [tagged_payload(x) for x in self.counted],
             "weights": (self.weights * STEPS).astype(np.int64).tolist(),
             "share": self.share,
+            "won": self.won,
             "passed": self.passed,
             "due": self.due,
         }
@@ -118,6 +131,8 @@ class UnlabelledEvents:
         )
         expect(weights.shape[1] <= labels and bool((weights >= 0.0).all()), "its weights do not fit")
         self.weights = weights
+        self.won = float(saved["won"])
+        expect(math.isfinite(self.won), f"won is {self.won!r}")
         self.share, self.passed, self.due = saved["share"], saved["passed"], saved["due"]
 
 
@@ -138,6 +153,10 @@ class LearnsUnlabelled(BayesClassifier):
             )
         super()._begin()
         if self.unlabelled == "em":
+            if self.store.cuts_move:
+                raise BadValue(
+                    "unlabelled='em' unlearns events, which Binning(moving=True) cannot; leave moving out"
+                )
             self._unlabelled = UnlabelledEvents(self.store, self.reading)
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -221,15 +240,39 @@ class LearnsUnlabelled(BayesClassifier):
                 unlabelled.events.append((_payload(x), weight))
                 unlabelled.passed += 1
         else:
-            is_estimated = self.store is not store
-            row = self.store.encode(x, y, w, None) if is_estimated else None
+            won = None if self.store is store else self._won_by_estimate(unlabelled, x, y)
+            row = None if self.store is store else self.store.encode(x, y, w, None)
+            cuts_due = unlabelled.cuts_due()
             unlabelled.reading.learn(store.encode(x, y, w, None))
-            if is_estimated:
-                self.reading.learn(row)
+            if row is not None and won is not None:
+                unlabelled.won += round(won * read_weight(w) * STEPS) / STEPS
+                if unlabelled.won < -MOST_LOST:
+                    unlabelled.drop_estimate()
+                if unlabelled.share == 0.0 or unlabelled.cuts_due() != cuts_due:
+                    self._count_estimate(unlabelled)
+                else:
+                    self._follow(unlabelled, row)
             if read_weight(w) > 0.0:
                 unlabelled.labelled.append((_payload(x), canonical_label(y), read_weight(w)))
         if unlabelled.clock >= unlabelled.due:
             self._estimate(unlabelled)
+
+    def _won_by_estimate(self, unlabelled: UnlabelledEvents, x: X, y: Any) -> float:
+        """Return the nats by which a label is predicted better with the estimate than without."""
+        label, alone = (
+            canonical_label(y),
+            unlabelled.reading.probabilities(unlabelled.store.encoder.lookup(x)),
+        )
+        return log_loss(alone, label) - log_loss(self.predict_proba_one(x), label)
+
+    def _follow(self, unlabelled: UnlabelledEvents, row: Row) -> None:
+        """Learn a labelled event beside the estimate, and derive what the labelled events alone derive."""
+        derived = unlabelled.reading.derived_state()
+        if derived:
+            self.store.add(row)
+            self.reading.load_derived(derived)
+        else:
+            self.reading.learn(row)
 
     # -- the estimate -------------------------------------------------------------------------------------------------
 
@@ -239,13 +282,13 @@ class LearnsUnlabelled(BayesClassifier):
         unlabelled.drop_estimate()
         samples = [count for count in np.asarray(unlabelled.store.tables.class_samples).tolist() if count > 0]
         is_enough = len(samples) > 1 and min(samples) >= LEAST_LABELS
+        is_enough = is_enough and unlabelled.won >= -MOST_LOST
         if unlabelled.events and is_enough and len(unlabelled.labelled) >= LEAST_TOGETHER:
             xs, ws = (list(column) for column in zip(*unlabelled.events, strict=True))
-            exact = unlabelled.store.content().state()
-            alone = _losses(self._counting(exact, [], np.zeros((0, 0))), unlabelled)
+            alone = _losses(self._counting(unlabelled, [], np.zeros((0, 0))), unlabelled)
             least = 0.0
             for share in SHARES:
-                model, weights = self._maximised(exact, xs, ws, share)
+                model, weights = self._maximised(unlabelled, xs, ws, share)
                 gains = alone - _losses(model, unlabelled)
                 gain, error = float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(len(gains))
                 if gain > max(ERRORS * error, least):
@@ -254,15 +297,15 @@ class LearnsUnlabelled(BayesClassifier):
         self._count_estimate(unlabelled)
 
     def _maximised(
-        self, labelled: dict[str, Any], xs: list[Payload], ws: list[float], share: float
+        self, unlabelled: UnlabelledEvents, xs: list[Payload], ws: list[float], share: float
     ) -> tuple[Self, Weights]:
         """Return the classifier after some rounds of expectation maximisation, and the weights of the last one."""
         weights = np.zeros((0, 0))
-        model = self._counting(labelled, [], weights)
+        model = self._counting(unlabelled, [], weights)
         for _ in range(ROUNDS):
             scaled = model.class_probabilities(xs) * np.multiply(ws, share)[:, None]
             weights = np.round(scaled * STEPS) / STEPS
-            model = self._counting(labelled, xs, weights)
+            model = self._counting(unlabelled, xs, weights)
         return model, weights
 
     def _count_estimate(self, unlabelled: UnlabelledEvents) -> None:
@@ -270,21 +313,38 @@ class LearnsUnlabelled(BayesClassifier):
         if unlabelled.share == 0.0:
             self.store, self.reading = unlabelled.store, unlabelled.reading
             return
-        model = self._counting(unlabelled.store.content().state(), unlabelled.counted, unlabelled.weights)
+        model = self._counting(unlabelled, unlabelled.counted, unlabelled.weights)
         self.store, self.reading = model.store, model.reading
 
-    def _counting(self, labelled: dict[str, Any], xs: list[Payload], weights: Weights) -> Self:
+    def _counting(self, unlabelled: UnlabelledEvents, xs: list[Payload], weights: Weights) -> Self:
         """Return a classifier with the counts of labelled events, and events with a weight in each class."""
         model: Self = self.clone({"unlabelled": "refuse"})
-        model.store.load(labelled)
+        store, derived = model.store, unlabelled.reading.derived_state()
+        store.load(unlabelled.store.content().state())
+        store.hold_cuts()
+        if derived:  # by numbers of features, which must be the same here
+            xs = [{name: value for name, value in x.items() if name in store.encoder.features} for x in xs]
+        counted = Reading(store.tables, store.encoder.labels)  # it derives nothing
         for code in range(weights.shape[1]):
-            label = model.store.encoder.labels.values[code]
+            label = store.encoder.labels.values[code]
             rows = np.flatnonzero(weights[:, code]).tolist()
             if rows:
-                model.learn_many([xs[row] for row in rows], [label] * len(rows), weights[rows, code])
+                for batch in encode_blocks(
+                    store, [xs[row] for row in rows], [label] * len(rows), weights[rows, code]
+                ):
+                    counted.learn_batch(batch)
+        model.reading.load_derived(derived)
         return model
 
     # -- what follows from it -----------------------------------------------------------------------------------------
+
+    def rederive(self) -> None:
+        """Derive the structure or weights from the present counts, of labelled events, in learners that have any."""
+        if self._unlabelled is None:
+            super().rederive()
+            return
+        self._unlabelled.reading.rederive()
+        self._count_estimate(self._unlabelled)
 
     @property
     def clock(self) -> int:
@@ -325,13 +385,14 @@ class LearnsUnlabelled(BayesClassifier):
             self.store.encoder.numeric
         ):  # as after loading: sums of numbers depend on their order in the last bit
             self._count_estimate(self._unlabelled)
-        return {"unlabelled": self._unlabelled.state()}
+        return self._unlabelled.reading.derived_state() | {"unlabelled": self._unlabelled.state()}
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
         if self._unlabelled is None:
             super().load_derived(derived)
             return
-        expect(set(derived) == {"unlabelled"}, "it has no events without a label")
+        expect("unlabelled" in derived, "it has no events without a label")
+        self._unlabelled.reading.load_derived({n: part for n, part in derived.items() if n != "unlabelled"})
         self._unlabelled.load(derived["unlabelled"])
         self._count_estimate(self._unlabelled)
 
@@ -347,7 +408,7 @@ def _losses(model: BayesClassifier, unlabelled: UnlabelledEvents) -> Weights:
     """Return the log-loss of each newest labelled event by the model without it."""
     losses = []
     for x, y, w in unlabelled.labelled:
-        model.unlearn_one(x, y, w)
+        model.store.unlearn(x, y, w)
         losses.append(log_loss(model.predict_proba_one(x), y))
-        model.learn_one(x, y, w)
+        model.store.learn(x, y, w)
     return np.array(losses)

@@ -42,6 +42,8 @@ class KDB(PairClassifier):
         With two or more parents: the number of newest events that are kept, to count a feature with new parents.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
+    unlabelled
+        As in `NaiveBayes`, with at most one parent. The structure is that of the labelled events alone.
 
     Notes
     -----
@@ -100,6 +102,7 @@ class KDB(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.k = k
         self.every = every
@@ -109,7 +112,14 @@ class KDB(PairClassifier):
         if every is not None:
             check_count("every", every)
         check_count("window", window)
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        if k >= 2 and unlabelled == "em":
+            raise BadValue(
+                f"unlabelled='em' needs tables of all labelled events, and those under {k} parents begin "
+                "with the window; take k of at most 1"
+            )
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     @property
     def kept_events(self) -> int | None:
@@ -128,7 +138,9 @@ class KDB(PairClassifier):
     def traits(self) -> Traits:
         traits = super().traits
         is_mergeable = traits.is_mergeable and self.k < 2
-        return traits._replace(is_order_dependent=self.k >= 2, is_mergeable=is_mergeable)
+        return traits._replace(
+            is_order_dependent=traits.is_order_dependent or self.k >= 2, is_mergeable=is_mergeable
+        )
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another learner of the same class and settings, which stays unchanged.

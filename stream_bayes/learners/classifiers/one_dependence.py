@@ -84,6 +84,8 @@ class AODE(PairClassifier):
         The most bytes to take, by default 1 GiB; growth past it raises `BudgetExceeded` and learns nothing. The table
         grows with the square of the values, so a feature like an id, with a new value in every event, fills it; the
         warning `TooManyValues` names such a feature. None: no limit.
+    unlabelled
+        As in `NaiveBayes`. `weights` are those of the labelled events alone.
 
     Notes
     -----
@@ -121,13 +123,16 @@ class AODE(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
         self.weights = weights
         check_average(min_count, half_life, subsumption)
         check_choice("weights", weights, (None, "mutual-information"))
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         settings = self._settings(class_prior) | {
@@ -166,6 +171,8 @@ class A2DE(PairClassifier):
         As in `AODE`.
     memory_budget
         As in `AODE`. Here the table grows with the cube of the values.
+    unlabelled
+        As in `NaiveBayes`.
 
     Notes
     -----
@@ -200,11 +207,14 @@ class A2DE(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
         check_average(min_count, half_life, subsumption)
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         return PairAverageReading(
@@ -232,6 +242,8 @@ class SPODE(PairClassifier):
         answers.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
+    unlabelled
+        As in `NaiveBayes`. The choice is by the labelled events alone.
 
     Notes
     -----
@@ -268,6 +280,7 @@ class SPODE(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.parent = parent
         self.loss_half_life = loss_half_life
@@ -276,7 +289,9 @@ class SPODE(PairClassifier):
         check_name("parent", parent)
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         if self.parent is not None:
@@ -293,7 +308,8 @@ class SPODE(PairClassifier):
 
     @property
     def traits(self) -> Traits:
-        return super().traits._replace(is_order_dependent=self.parent is None)
+        traits = super().traits
+        return traits._replace(is_order_dependent=traits.is_order_dependent or self.parent is None)
 
     @property
     def parent_(self) -> Any:

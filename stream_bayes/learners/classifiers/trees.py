@@ -31,6 +31,8 @@ class ODE(PairClassifier):
         None, depends on the class alone. A name that has not come in 1,000 events raises the warning `NeverMet`.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
+    unlabelled
+        As in `NaiveBayes`.
 
     Notes
     -----
@@ -63,10 +65,13 @@ class ODE(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.parents = parents
         _check_acyclic(parents)
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         parents = {child: parent for child, parent in (self.parents or {}).items() if parent is not None}
@@ -111,6 +116,8 @@ class TAN(PairClassifier):
         `rederive()` derives it at once.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
+    unlabelled
+        As in `NaiveBayes`. The tree is that of the labelled events alone.
 
     Notes
     -----
@@ -145,13 +152,16 @@ class TAN(PairClassifier):
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = MEMORY_BUDGET,
+        unlabelled: str = "refuse",
     ) -> None:
         self.root = root
         self.every = every
         check_name("root", root)
         if every is not None:
             check_count("every", every)
-        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+        super().__init__(
+            prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget, unlabelled
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         if self.root is not None:

@@ -12,23 +12,40 @@ import numpy as np
 import pytest
 
 from stream_bayes import (
+    A2DE,
     AODE,
+    KDB,
+    ODE,
+    SPODE,
+    TAN,
     BayesNetClassifier,
     DriftAdaptive,
     HalfLifeChoice,
+    LiveChoice,
     MultinomialNB,
     NaiveBayes,
     SlidingWindow,
     load,
 )
-from stream_bayes.errors import BadConfig, BadLabel, BadValue, BadWeight, CannotMerge, NotLearned
+from stream_bayes.errors import BadConfig, BadLabel, BadState, BadValue, BadWeight, CannotMerge, NotLearned
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.cli.test_snapshots import run
 
 FEATURES = "abcdefgh"
 LABELS = ("one", "other")
+PAIRS: dict[str, Any] = {
+    "AODE": AODE,
+    "AODE, weighted": lambda **own: AODE(weights="mutual-information", **own),
+    "A2DE": A2DE,
+    "SPODE": lambda **own: SPODE("a0", **own),
+    "SPODE, chosen": SPODE,
+    "ODE": lambda **own: ODE({"a0": "b0", "c0": "size"}, **own),
+    "TAN": TAN,
+    "KDB": KDB,
+}
 EACH: dict[str, Any] = {
+    **PAIRS,
     "naive Bayes": lambda **own: NaiveBayes(numbers="bins", **own),
     "words": lambda **own: MultinomialNB(**own),
     "network": lambda **own: BayesNetClassifier(None, **own),
@@ -89,27 +106,62 @@ def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
     assert loss(model, **world) <= loss(plain, **world) + 0.01
 
 
-@pytest.mark.parametrize("numbers", ["gaussian", "bins"])
-def test_a_saved_one_goes_on_as_if_nothing_had_happened(numbers: str) -> None:
+SAVED: dict[str, Any] = {
+    "numbers": NaiveBayes,
+    "bins": lambda **own: NaiveBayes(numbers="bins", **own),
+    **PAIRS,
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_saved_one_goes_on_as_if_nothing_had_happened(name: str) -> None:
     rng = np.random.default_rng(3)
-    model = NaiveBayes(numbers=numbers, unlabelled="em")
+    model = SAVED[name](unlabelled="em")
     others: list[Any] = []
-    for number, (x, y) in enumerate(drawn(500, 4)):
+    for number, (x, y) in enumerate(drawn(700, 4)):
         event = {**x, "size": float(rng.normal(2.0 * (y == "one")))}
+        if number % 7 == 0 and number > 590:  # at first in an event without a label
+            event |= {"new": "xy"[number % 2], "newest": "z"}
         for one in (model, *others):
             one.learn_one(event, None if number % 10 else y)
-        if number in (5, 350, 450):
-            others.append(NaiveBayes.from_state(json_again(model.state())))
-            others.append(pickle.loads(pickle.dumps(model)))
+        if number in (5, 450, 650):
+            is_pickled = number == 450
+            others.append(
+                pickle.loads(pickle.dumps(model))
+                if is_pickled
+                else type(model).from_state(json_again(model.state()))
+            )
     assert model.unlabelled_share_ > 0.0
     for other in others:
         assert other.state()["checksum"] == model.state()["checksum"]
         assert other.predict_proba_one(event) == pytest.approx(model.predict_proba_one(event), rel=1e-9)
         assert other.predict_interval_one(event).keys() == model.predict_interval_one(event).keys()
-    broken = copy.deepcopy(model.state()["reading"])
+    state = model.state()
+    broken = copy.deepcopy(state["reading"])
     broken["unlabelled"]["share"] = 0.3
-    with pytest.raises(Exception, match="share"):
-        NaiveBayes(numbers=numbers, unlabelled="em").load_derived(broken)
+    with pytest.raises(BadState, match="share"):
+        SAVED[name](unlabelled="em").load_parts({"meta": state["store"], "arrays": state["arrays"]}, broken)
+
+
+@pytest.mark.parametrize("name", ["TAN", "KDB", "SPODE, chosen", "AODE, weighted"])
+def test_what_is_derived_is_that_of_the_labelled_events_alone(name: str) -> None:
+    model, plain = PAIRS[name](unlabelled="em"), PAIRS[name]()
+    for number, (x, y) in enumerate(drawn(1500, 1)):
+        event = {**x, "size": float(number * 7 % 100)}
+        model.learn_one(event, None if number % 30 else y)
+        if number % 30 == 0:
+            plain.learn_one(event, y)
+            assert derived(model) == derived(plain)
+    assert model.unlabelled_share_ > 0.0
+    for one in (model, plain):
+        one.rederive()
+    assert derived(model) == derived(plain)
+
+
+def derived(model: Any) -> dict[str, Any]:
+    return {
+        name: getattr(model, name, None) for name in ("cuts_", "edges_", "parent_", "parents_", "weights_")
+    }
 
 
 def json_again(state: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +193,9 @@ def test_what_is_refused_changes_nothing() -> None:
     for part in (DriftAdaptive, HalfLifeChoice, lambda learner: SlidingWindow(learner, 5)):
         with pytest.raises(BadValue, match="not as part of another"):
             part(NaiveBayes(unlabelled="em"))
-    assert AODE().unlabelled == "refuse"
+    assert AODE().unlabelled == LiveChoice().unlabelled == "refuse"
+    with pytest.raises(BadValue, match="at most 1"):
+        KDB(k=2, unlabelled="em")
 
 
 def test_pipelines_and_the_program_learn_events_without_a_label(tmp_path: Path) -> None:
