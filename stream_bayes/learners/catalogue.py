@@ -617,12 +617,21 @@ _RUN_AS_EVENTS = (
     "it learns events without a label: run it in a pipeline (run, replay) without a target, or from Python; for names "
     "and numbers there is stream-bayes anomalies, too"
 )
+_FROM_PYTHON = (
+    "it learns several targets, and a pipeline or command has one: use MultiTargetRegression from Python, or run one "
+    "bayesian-regression for each target"
+)
 LEARNERS: Registry[type[Any]] = Registry(
-    "model", "learners", _paths("classification"), refusals=dict.fromkeys(_OF_EVENTS, _RUN_AS_EVENTS)
+    "model",
+    "learners",
+    _paths("classification"),
+    refusals={**dict.fromkeys(_OF_EVENTS, _RUN_AS_EVENTS), "multi-target-regression": _FROM_PYTHON},
 )
 # Models of events without a label that a pipeline runs, besides `NETWORK`.
 EVENT_MODELS: Registry[type[Any]] = Registry("model of events", "event_models", _OF_EVENTS)
-REGRESSORS: Registry[type[Any]] = Registry("regressor", "regressors", _paths(REGRESSION))
+REGRESSORS: Registry[type[Any]] = Registry(
+    "regressor", "regressors", _paths(REGRESSION), refusals={"multi-target-regression": _FROM_PYTHON}
+)
 
 
 def declaration_of(name: str) -> Declaration:

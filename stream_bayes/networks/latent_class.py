@@ -212,7 +212,8 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         return value_in(x, v, False if v in self._nominal else has_numbers, is_whole_number=True)
 
     def _seen(self, values: Mapping[Any, Value]) -> tuple[Seen, ...]:
-        return tuple(self._best.seen(k, values.get(v)) for k, v in enumerate(self.variable_names))
+        chain = self._best
+        return tuple(chain.seen(k, values.get(v)) for k, v in enumerate(self.variable_names))
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.cli.comparison.regressors import compared_regressors
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.catalogue import (
     EVENT_MODELS,
@@ -27,6 +28,7 @@ from stream_bayes.learners.factory import (
     make_search,
 )
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.streams.pipelines.config import parse_config
 
 # Arguments of the models of events that need some.
 OF_EVENTS: dict[str, dict[str, Any]] = {
@@ -145,3 +147,16 @@ def test_a_setting_of_a_search_is_refused_as_an_argument_is() -> None:
         make_search({"max_parent": 2})
     with pytest.raises(StreamBayesError, match="max_parents: expected a whole number"):
         make_learner(NETWORK, {"search": {"max_parents": "2"}})
+
+
+def test_a_model_of_several_targets_is_refused_by_name_with_the_reason() -> None:
+    for registry in (LEARNERS, REGRESSORS):
+        with pytest.raises(StreamBayesError, match=r"several targets.*use MultiTargetRegression from Python"):
+            registry["multi-target-regression"]
+    with pytest.raises(StreamBayesError, match="several targets"):
+        compared_regressors(["multi-target-regression"], [], None)
+    with pytest.raises(StreamBayesError, match="several targets"):
+        parse_config(
+            'name = "n"\nmodel = { kind = "multi-target-regression" }\n'
+            'source = { kind = "csv", path = "a.csv", target = "y" }'
+        )

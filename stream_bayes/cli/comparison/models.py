@@ -87,6 +87,7 @@ def compared_models(
     kinds = kinds_of(models)
     for kind in kinds.values():
         plain, plus, _ = kind.partition("+")
+        LEARNERS.refuse(plain)
         check_known("model", plain, [*LEARNERS, *PEERS])
         if plus and plain in PEERS:
             raise BadValue(f"--model {kind}: only models of this package can adapt to drift")

@@ -80,6 +80,7 @@ def compared_regressors(
     """
     kinds = kinds_of(models or [name for name in REGRESSORS if not declaration_of(name).example])
     for kind in kinds.values():
+        REGRESSORS.refuse(kind)
         check_known("model for numbers", kind, REGRESSORS)
     given = arguments_by_model(arguments, kinds, lambda kind: arguments_of(REGRESSORS[kind]))
     return {

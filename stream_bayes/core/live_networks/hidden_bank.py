@@ -58,8 +58,9 @@ class HiddenBank:
 
     def begin(self, variable: int, has_numbers: bool) -> None:
         """Let a variable have numbers, or names, unless it has these already."""
-        for chain in self.chains:
-            chain.begin(variable, has_numbers)
+        if self.has_numbers(variable) is None:
+            for chain in self.chains:
+                chain.begin(variable, has_numbers)
 
     def seen(self, variable: int, value: Any) -> Seen:
         """Return a value as all chains keep it, with room for it if it is new; None if it is missing."""

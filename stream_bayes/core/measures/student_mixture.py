@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # its submodules load on first use
 
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.measures.truncated_student import TruncatedStudent
@@ -78,7 +77,10 @@ class StudentMixture:
             for weight, each in zip(self.weights, self.components, strict=True)
             if weight > 0.0
         ]
-        return float(scipy.special.logsumexp(logs))
+        most = max(logs)
+        if len(logs) == 1 or not math.isfinite(most):
+            return most
+        return most + math.log(math.fsum(math.exp(log - most) for log in logs))
 
     def density(self, y: float) -> float:
         """Return the density at a number."""

@@ -68,6 +68,7 @@ class ModelConfig(ConfigTable):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if not (self.kind in LEARNERS or self.kind in MODELS or self.predicts_numbers or self.learns_events):
+            LEARNERS.refuse(self.kind)
             check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *EVENT_MODELS, *MODELS])
         if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
             kinds = ", ".join(REGRESSORS if self.task == REGRESSION else LEARNERS)

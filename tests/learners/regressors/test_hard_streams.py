@@ -1,0 +1,144 @@
+"""Streams that break regressions elsewhere, each on every regressor of the catalogue."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.catalogue import REGRESSORS, declaration_of
+from stream_bayes.learners.factory import make_regressor
+
+Sample = tuple[dict[str, Any], float]
+EVENTS = 120
+SETTLED = 12  # events after which a forecast stays near the targets that came
+
+
+def made(name: str) -> Any:
+    return make_regressor(name, declaration_of(name).example)
+
+
+def usual(seed: int, count: int = EVENTS) -> Iterator[Sample]:
+    rng = random.Random(seed)
+    for _ in range(count):
+        x: dict[str, Any] = {
+            "a": rng.gauss(0.0, 1.0),
+            "b": rng.gauss(5.0, 2.0),
+            "sky": rng.choice(["grey", "blue"]),
+        }
+        yield x, 3.0 * x["a"] - x["b"] + 2.0 * (x["sky"] == "grey") + rng.gauss(0.0, 0.3)
+
+
+def constant_target() -> Iterator[Sample]:
+    return ((x, 7.0) for x, _ in usual(1))
+
+
+def eight_equal_first_targets() -> Iterator[Sample]:
+    return ((x, 7.0 if k < 8 else y) for k, (x, y) in enumerate(usual(2)))
+
+
+def more_columns_than_events() -> Iterator[Sample]:
+    rng = random.Random(3)
+    return (({f"c{k}": rng.gauss(0.0, 1.0) for k in range(60)}, rng.gauss(0.0, 1.0)) for _ in range(40))
+
+
+def collinear_constant_duplicate_and_missing_columns() -> Iterator[Sample]:
+    for x, y in usual(4):
+        a = x["a"]
+        yield {**x, "twice": a, "sum": a + x["b"], "same": 4.0, "never": None, "nan": math.nan}, y
+
+
+def enormous_numbers() -> Iterator[Sample]:
+    for k, (x, y) in enumerate(usual(5)):
+        yield {**x, "b": 1e99 if k % 9 == 4 else x["b"]}, y
+
+
+def enormous_targets() -> Iterator[Sample]:
+    return ((x, 1e99 if k % 9 == 4 else y) for k, (x, y) in enumerate(usual(6)))
+
+
+def other_units() -> Iterator[Sample]:
+    return ((x, y * (1e6 if k >= EVENTS // 2 else 1.0)) for k, (x, y) in enumerate(usual(7)))
+
+
+def more_categories_than_events() -> Iterator[Sample]:
+    return (({"id": f"n{k}", "other": f"m{k}", "a": x["a"]}, y) for k, (x, y) in enumerate(usual(8)))
+
+
+STREAMS: list[Callable[[], Iterator[Sample]]] = [
+    *(constant_target, eight_equal_first_targets, more_columns_than_events),
+    *(collinear_constant_duplicate_and_missing_columns, enormous_numbers, enormous_targets),
+    *(other_units, more_categories_than_events),
+]
+
+
+@pytest.mark.filterwarnings("ignore::stream_bayes.errors.TooManyValues")
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_no_forecast_is_nan_or_beyond_what_has_been_seen(
+    name: str, stream: Callable[[], Iterator[Sample]]
+) -> None:
+    model, low, high = made(name), math.inf, -math.inf
+    for k, (x, y) in enumerate(stream()):
+        point = model.predict_one(x)
+        assert math.isfinite(point)
+        if k >= SETTLED:
+            assert low - 10.0 * (high - low) <= point <= high + 10.0 * (high - low)
+            interval = model.predict_interval_one(x, 0.9)
+            assert interval is None or interval[0] <= interval[1], interval
+        model.learn_one(x, y)
+        low, high = min(low, y), max(high, y)
+
+
+@pytest.mark.parametrize(
+    "y", [None, math.nan, math.inf, -math.inf, 1e300, "3", [1.0], {"a": 1.0}, b"3"], ids=repr
+)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_target_that_is_no_number_is_refused_and_changes_nothing(name: str, y: Any) -> None:
+    assert_refused_without_change(name, lambda model: model.learn_one({"a": 1.0, "b": 2.0, "sky": "grey"}, y))
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, [1.0]], ids=repr)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_feature_that_is_no_number_of_use_is_refused_and_changes_nothing(name: str, value: Any) -> None:
+    assert_refused_without_change(name, lambda model: model.learn_one({"a": value, "b": 2.0}, 1.0))
+
+
+@pytest.mark.parametrize("w", [-1.0, math.nan, math.inf, "2"], ids=repr)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_weight_that_is_none_is_refused_and_changes_nothing(name: str, w: Any) -> None:
+    assert_refused_without_change(
+        name, lambda model: model.learn_one({"a": 1.0, "b": 2.0, "sky": "grey"}, 1.0, w=w)
+    )
+
+
+def assert_refused_without_change(name: str, act: Callable[[Any], object]) -> None:
+    model = made(name)
+    for x, y in usual(9, 40):
+        model.learn_one(x, y)
+    twin = copy.deepcopy(model)
+    with pytest.raises(StreamBayesError):
+        act(model)
+    for x, y in usual(10, 20):
+        assert model.predict_one(x) == twin.predict_one(x)
+        assert model.predict_interval_one(x, 0.8) == twin.predict_interval_one(x, 0.8)
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_weight_of_zero_teaches_nothing_of_the_target(name: str) -> None:
+    model = made(name)
+    for x, y in usual(11, 40):
+        model.learn_one(x, y)
+    x = {"a": 0.5, "b": 5.0, "sky": "blue"}
+    try:
+        model.learn_one(x, 1e9, w=0.0)
+    except StreamBayesError as error:
+        assert "weight" in str(error)  # noqa: PT017  (either answer is right)
+    assert abs(model.predict_one(x)) < 1e3
