@@ -16,6 +16,7 @@ __all__ = ["Forecast"]
 LEAST_SLOPE = 1e-3  # of the correction: it never turns back
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)  # of each piece of an integral
 NEAR = 5.0  # scales
+MARGIN = 1e-9  # of a share, for rounding
 LEAST_SHARE = 1e-13  # of the mixture below or above a quantile
 
 
@@ -94,13 +95,25 @@ class Forecast:
 
     def quantile(self, p: float) -> float:
         """Return the number that the target is below with a probability."""
-        share = float(scipy.special.ndtr(_mapped(float(scipy.special.ndtri(p)), self._right, self._raw)[0]))
-        share = min(1.0 - LEAST_SHARE, max(LEAST_SHARE, share))
+        share = min(1.0 - LEAST_SHARE, max(LEAST_SHARE, self._share(p)))
         return self._mean + self._deviation * float(self._mixture.quantile(share))
+
+    def _share(self, p: float) -> float:
+        """Return the share of the mixture that is below the quantile of a probability."""
+        return float(scipy.special.ndtr(_mapped(float(scipy.special.ndtri(p)), self._right, self._raw)[0]))
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval that holds the target with a probability, with equal tails."""
         return self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+
+    def within(self, number: float, level: float) -> float:
+        """Return a number, or the nearer end of the interval of a level where it lies outside."""
+        tail = 0.5 - 0.5 * level
+        share = self._mixture.below((number - self._mean) / self._deviation)
+        if self._share(tail) + MARGIN < share < self._share(1.0 - tail) - MARGIN:
+            return number
+        low, high = self.interval(level)
+        return min(max(number, low), high)
 
     def below(self, y: float) -> float:
         """Return the probability that the target is below a number: the probability integral transform."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_bayes.core.encoding._targets import MARK
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import no_features
@@ -72,9 +73,9 @@ class AdaptiveRegression(BayesRegressor):
     Notes
     -----
     The point forecast is an expert, a regression on the experts, their median or their mixture's mean: the one with the
-    least fading squared error. The distribution is a mixture of t distributions about all of them (`ForecastMixture`),
-    weighted by fading likelihood; each tail is then moved by a small step after every target, so that intervals hold
-    their level under drift.
+    least fading squared error. Where it lies outside the interval of 90 %, the nearer end is answered. The distribution
+    is a mixture of t distributions about all of them (`ForecastMixture`), weighted by fading likelihood; each tail is
+    then moved by a small step after every target, so that intervals hold their level under drift.
 
     The units of features and targets are set after 4 events, 8, ..., 1,024. Later they are set from the newest 1,024
     events once new features have come, 256 events after the last time at the earliest, and from 8 events that lie 30
@@ -191,15 +192,20 @@ class AdaptiveRegression(BayesRegressor):
         panel = self._panel
         if not self._ask(x):
             return self._first_forecast().location
-        return float(panel.target_mean + panel.target_deviation * panel.point)
+        point = float(panel.target_mean + panel.target_deviation * panel.point)
+        return self._forecast(panel.mixture).within(point, 0.9)
 
     def predict_distribution_one(self, x: X) -> StudentT | Forecast:
         """Return the distribution of an event's target, with its quantiles and density."""
-        panel = self._panel
         if not self._ask(x):
             return self._first_forecast()
+        return self._forecast(self._panel.mixture.copy())
+
+    def _forecast(self, mixture: ForecastMixture) -> Forecast:
+        """Return the distribution of the target of the event that was asked for last."""
+        panel = self._panel
         return Forecast(
-            panel.mixture.copy(),
+            mixture,
             float(panel.target_mean),
             float(panel.target_deviation),
             NORMAL_TAILS,

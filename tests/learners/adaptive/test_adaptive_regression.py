@@ -53,6 +53,27 @@ def test_where_a_name_decides_which_numbers_count_the_tree_sees_it() -> None:
     assert "tree" in list(model.explain_one(x))[:4]
 
 
+def heavy(events: int) -> list[tuple[dict[Any, Any], float]]:
+    rng = np.random.default_rng(1)
+    rows = [
+        ({"a": float(rng.normal()), "b": float(rng.random())}, float(rng.normal())) for _ in range(events)
+    ]
+    return [(x, math.exp(2.0 * noise + x["a"])) for x, noise in rows]
+
+
+@pytest.mark.parametrize(
+    "events", [heavy(700), list(datasets.synth.Mv(seed=1).take(700))], ids=["heavy tails", "exact"]
+)
+def test_a_point_forecast_lies_within_its_wide_intervals(events: list[tuple[dict[Any, Any], float]]) -> None:
+    model = AdaptiveRegression()
+    for x, y in events:
+        point = model.predict_one(x)
+        for level in (0.9, 0.95, 0.99):
+            low, high = model.predict_interval_one(x, level)
+            assert low <= point <= high
+        model.learn_one(x, y)
+
+
 def test_intervals_hold_their_level_under_drift() -> None:
     model, inside = AdaptiveRegression(), []
     widths: list[float] = []
