@@ -4,8 +4,9 @@ The counts of labelled events stay exact. Beside them, the newest events without
 the probability of it, times a share from {0, 0.1, 0.4, 1}. The probabilities are estimated again from the labels
 alone whenever the data have grown by a quarter; an estimate that went on from the last one would keep its errors. The
 share is above 0 only if the newest labels, each by a model without it, are predicted better by two standard errors.
-Labels that come later judge it, too: once they were predicted worse by it than without, by two nats in all, events
-without a label count no more. Cut points, trees and other derived parts are those of the labelled events alone.
+Labels that come later judge it, too: it answers only while all of them, each before it was learned, were predicted
+better by estimates than without, by a standard error. Cut points, trees and other derived parts are those of the
+labelled events alone.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
 LEAST_TOGETHER = 30
 ERRORS = 2.0  # standard errors by which the newest labels are predicted better
-MOST_LOST = 2.0  # nats, over all labels that came while there was an estimate
 STEPS = 2.0**20  # steps of a weight of 1: sums of such weights are exact, in any order
 
 Weights = NDArray[np.float64]
@@ -67,6 +67,10 @@ class UnlabelledEvents:
         The share of the present estimate; 0 if there is none.
     won
         The nats by which the labels were predicted better with an estimate than without, each before it was learned.
+    squares
+        The sum of squares of what each label added to `won`.
+    estimate
+        The counts and the reading of the present estimate; None if there is none.
     passed
         The number of events without a label ever learned.
     due
@@ -80,7 +84,8 @@ class UnlabelledEvents:
         self.counted: list[Payload] = []
         self.weights: Weights = np.zeros((0, 0))
         self.share = 0.0
-        self.won = 0.0
+        self.won = self.squares = 0.0
+        self.estimate: tuple[CountStore, Reading] | None = None
         self.passed = 0
         self.due = LEAST_TOGETHER
 
@@ -88,6 +93,13 @@ class UnlabelledEvents:
     def clock(self) -> int:
         """The number of events of both kinds that were learned."""
         return int(self.store.tables.clock) + self.passed
+
+    @property
+    def answering(self) -> tuple[CountStore, Reading]:
+        """The counts and the reading that answer: the estimate's while it has won by a standard error."""
+        if self.estimate is None or self.won <= math.sqrt(self.squares):
+            return self.store, self.reading
+        return self.estimate
 
     def cuts_due(self) -> dict[int, int]:
         """Return the count of numbers at which the cuts of each open feature are set next: it changes with the cuts."""
@@ -106,6 +118,7 @@ class UnlabelledEvents:
             "weights": (self.weights * STEPS).astype(np.int64).tolist(),
             "share": self.share,
             "won": self.won,
+            "squares": self.squares,
             "passed": self.passed,
             "due": self.due,
         }
@@ -131,8 +144,9 @@ class UnlabelledEvents:
         )
         expect(weights.shape[1] <= labels and bool((weights >= 0.0).all()), "its weights do not fit")
         self.weights = weights
-        self.won = float(saved["won"])
+        self.won, self.squares = float(saved["won"]), float(saved["squares"])
         expect(math.isfinite(self.won), f"won is {self.won!r}")
+        expect(0.0 <= self.squares < math.inf, f"squares is {self.squares!r}")
         self.share, self.passed, self.due = saved["share"], saved["passed"], saved["due"]
 
 
@@ -240,39 +254,44 @@ class LearnsUnlabelled(BayesClassifier):
                 unlabelled.events.append((_payload(x), weight))
                 unlabelled.passed += 1
         else:
-            won = None if self.store is store else self._won_by_estimate(unlabelled, x, y)
-            row = None if self.store is store else self.store.encode(x, y, w, None)
-            cuts_due = unlabelled.cuts_due()
-            unlabelled.reading.learn(store.encode(x, y, w, None))
-            if row is not None and won is not None:
-                unlabelled.won += round(won * read_weight(w) * STEPS) / STEPS
-                if unlabelled.won < -MOST_LOST:
-                    unlabelled.drop_estimate()
-                if unlabelled.share == 0.0 or unlabelled.cuts_due() != cuts_due:
+            estimate, cuts_due = unlabelled.estimate, unlabelled.cuts_due()
+            if estimate is None:
+                unlabelled.reading.learn(store.encode(x, y, w, None))
+            else:
+                won = round(self._won_by(estimate, unlabelled, x, y) * read_weight(w) * STEPS) / STEPS
+                row = estimate[0].encode(x, y, w, None)
+                unlabelled.reading.learn(store.encode(x, y, w, None))
+                unlabelled.won += won
+                unlabelled.squares += won * won
+                if unlabelled.cuts_due() != cuts_due:
                     self._count_estimate(unlabelled)
                 else:
-                    self._follow(unlabelled, row)
+                    self._follow(estimate, unlabelled, row)
+                self.store, self.reading = unlabelled.answering
             if read_weight(w) > 0.0:
                 unlabelled.labelled.append((_payload(x), canonical_label(y), read_weight(w)))
         if unlabelled.clock >= unlabelled.due:
             self._estimate(unlabelled)
 
-    def _won_by_estimate(self, unlabelled: UnlabelledEvents, x: X, y: Any) -> float:
+    def _won_by(
+        self, estimate: tuple[CountStore, Reading], unlabelled: UnlabelledEvents, x: X, y: Any
+    ) -> float:
         """Return the nats by which a label is predicted better with the estimate than without."""
-        label, alone = (
-            canonical_label(y),
-            unlabelled.reading.probabilities(unlabelled.store.encoder.lookup(x)),
-        )
-        return log_loss(alone, label) - log_loss(self.predict_proba_one(x), label)
+        losses = [
+            log_loss(reading.probabilities(store.encoder.lookup(x)), canonical_label(y))
+            for store, reading in (estimate, (unlabelled.store, unlabelled.reading))
+        ]
+        return losses[1] - losses[0]
 
-    def _follow(self, unlabelled: UnlabelledEvents, row: Row) -> None:
+    def _follow(self, estimate: tuple[CountStore, Reading], unlabelled: UnlabelledEvents, row: Row) -> None:
         """Learn a labelled event beside the estimate, and derive what the labelled events alone derive."""
+        store, reading = estimate
         derived = unlabelled.reading.derived_state()
         if derived:
-            self.store.add(row)
-            self.reading.load_derived(derived)
+            store.add(row)
+            reading.load_derived(derived)
         else:
-            self.reading.learn(row)
+            reading.learn(row)
 
     # -- the estimate -------------------------------------------------------------------------------------------------
 
@@ -282,7 +301,6 @@ class LearnsUnlabelled(BayesClassifier):
         unlabelled.drop_estimate()
         samples = [count for count in np.asarray(unlabelled.store.tables.class_samples).tolist() if count > 0]
         is_enough = len(samples) > 1 and min(samples) >= LEAST_LABELS
-        is_enough = is_enough and unlabelled.won >= -MOST_LOST
         if unlabelled.events and is_enough and len(unlabelled.labelled) >= LEAST_TOGETHER:
             xs, ws = (list(column) for column in zip(*unlabelled.events, strict=True))
             alone = _losses(self._counting(unlabelled, [], np.zeros((0, 0))), unlabelled)
@@ -310,11 +328,11 @@ class LearnsUnlabelled(BayesClassifier):
 
     def _count_estimate(self, unlabelled: UnlabelledEvents) -> None:
         """Predict by the exact counts and those of the estimate together."""
-        if unlabelled.share == 0.0:
-            self.store, self.reading = unlabelled.store, unlabelled.reading
-            return
-        model = self._counting(unlabelled, unlabelled.counted, unlabelled.weights)
-        self.store, self.reading = model.store, model.reading
+        unlabelled.estimate = None
+        if unlabelled.share > 0.0:
+            model = self._counting(unlabelled, unlabelled.counted, unlabelled.weights)
+            unlabelled.estimate = model.store, model.reading
+        self.store, self.reading = unlabelled.answering
 
     def _counting(self, unlabelled: UnlabelledEvents, xs: list[Payload], weights: Weights) -> Self:
         """Return a classifier with the counts of labelled events, and events with a weight in each class."""
@@ -363,7 +381,8 @@ class LearnsUnlabelled(BayesClassifier):
     @property
     def unlabelled_share_(self) -> float:
         """The share with which events without a label count at present: 0, 0.1, 0.4 or 1."""
-        return 0.0 if self._unlabelled is None else self._unlabelled.share
+        unlabelled = self._unlabelled
+        return 0.0 if unlabelled is None or self.store is unlabelled.store else unlabelled.share
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another learner of the same class and settings, which stays unchanged.
