@@ -61,12 +61,12 @@ class Binning:
     def __post_init__(self) -> None:
         check_choice("binning.method", self.method, tuple(METHODS))
         if self.bins is not None:
-            check_count("binning.bins", self.bins)
-            if self.bins > LARGEST_BINS:
+            if isinstance(self.bins, int) and self.bins > LARGEST_BINS:
                 raise BadValue(
                     f"binning.bins must be at most {LARGEST_BINS}, as every feature has room for all of them, "
-                    f"not {self.bins}"
+                    f"not {shown(self.bins)}"
                 )
+            check_count("binning.bins", self.bins)
         check_count("binning.after", self.after)
         check_count("binning.window", self.window)
         if not isinstance(self.moving, bool):

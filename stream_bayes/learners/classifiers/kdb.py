@@ -43,7 +43,7 @@ class KDB(PairClassifier):
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
     unlabelled
-        As in `NaiveBayes`, with at most one parent. The structure is that of the labelled events alone.
+        As in `NaiveBayes`. Only with `k` of at most 1. The structure is that of the labelled events alone.
 
     Notes
     -----
