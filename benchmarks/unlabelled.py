@@ -1,4 +1,4 @@
-"""What events without a label are worth: one event in so many keeps its label.
+"""The worth of events without a label: one event in so many keeps its label.
 
     python -m benchmarks.unlabelled [--every 20] [--events 5000] [--stream REGEX] [--learner NAME ...]
     python -m benchmarks.unlabelled --every 50 --messages sms_spam_collection.jsonl.gz

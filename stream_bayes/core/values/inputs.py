@@ -130,13 +130,13 @@ def refuse_bag(x: Mapping[object, object], features: Mapping[object, Collection[
 
     Examples
     --------
-    >>> known = dict.fromkeys(["free", "money", "now", "lunch", "at", "noon", "today", "offer"], ())
-    >>> refuse_bag({"win": 2, "money": 1}, known)
+    >>> words = dict.fromkeys(["free", "money", "now", "lunch", "at", "noon", "today", "offer"], ())
+    >>> refuse_bag({"win": 2, "money": 1}, words)
     Traceback (most recent call last):
         ...
     stream_bayes.errors.BadValue: bags of words have to go to MultinomialNB, ...
-    >>> refuse_bag({"win": 0.5, "money": 1}, known)
-    >>> refuse_bag({"win": 2, "money": 1}, {**known, "sky": ["grey"]})
+    >>> refuse_bag({"win": 0.5, "money": 1}, words)
+    >>> refuse_bag({"win": 2, "money": 1}, {**words, "sky": ["grey"]})
     """
     if len(features) < BAG_NAMES or len(x) < 2 or not _are_counts(x.values()):
         return
