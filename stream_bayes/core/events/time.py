@@ -76,7 +76,11 @@ class StreamTime:
         if time is None or not self.now < time < math.inf:
             return
         if self.now == -math.inf:
-            if self._present is not None and time - self._present() > (self.max_skew or 0.0):
+            if (
+                self.max_skew is not None
+                and self._present is not None
+                and time - self._present() > self.max_skew
+            ):
                 return
             self.first = float(time)
         elif self.max_skew is not None and time - self.now > self.max_skew:

@@ -105,3 +105,14 @@ def test_a_state_that_is_no_time_is_refused(clock, bad):
 def test_a_time_is_not_loaded_as_a_number_of_events():
     with pytest.raises(BadState, match="counts in 'time'"):
         EventCount().load({"kind": "time", "now": 1})
+
+
+@pytest.mark.parametrize(("max_skew", "first"), [(None, 5_000.0), (3_600.0, 5_000.0), (60.0, -math.inf)])
+def test_a_first_time_further_after_the_present_than_the_skew_starts_no_clock(
+    max_skew: float | None, first: float
+) -> None:
+    time = StreamTime(max_skew, present=lambda: 2_000.0)
+    time.advance(Event({}, time=5_000.0))
+    assert time.now == first
+    time.advance(Event({}, time=1_990.0))
+    assert time.now == (first if first > 0.0 else 1_990.0)
