@@ -49,7 +49,6 @@ __all__ = [
     "SnapshotNotWritten",
     "SourceError",
     "StreamBayesError",
-    "TooFarAhead",
     "TooManyDeadLetters",
     "TooManyLabels",
     "TooManyValues",
@@ -80,10 +79,6 @@ class BadLabel(StreamBayesError, ValueError):
 
 class BadValue(StreamBayesError, ValueError):
     """A value or argument cannot be used: it is of an unsupported type, not finite, or not allowed here."""
-
-
-class TooFarAhead(BadValue):
-    """The time of a sample is further ahead of the stream than `max_skew` allows."""
 
 
 class BadStructure(StreamBayesError, ValueError):

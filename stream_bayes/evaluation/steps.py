@@ -24,7 +24,7 @@ import msgspec
 from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.events.time import StreamTime
+from stream_bayes.core.events.time import MAX_SKEW, StreamTime
 from stream_bayes.errors import BadValue, Exhausted
 from stream_bayes.streams.contracts.source import EndlessSource, Source
 
@@ -178,36 +178,44 @@ def delayed(
 def _held_back(
     steps: Iterable[EvaluationStep | None], delay: int | timedelta
 ) -> Iterator[EvaluationStep | None]:
-    clock = StreamTime()
-    # Due times ascend: no label comes before that of an older sample.
-    held: deque[tuple[float, EvaluationStep]] = deque()
+    length = float(delay) if isinstance(delay, int) else delay.total_seconds()
+    # One time that cannot be must not end the delay of all labels, or hold all later ones back.
+    clock = StreamTime(max(MAX_SKEW, length)) if isinstance(delay, timedelta) else None
+    held: deque[tuple[float, EvaluationStep]] = deque()  # no label comes before that of an older sample
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
             yield step
             continue
-        now = step.number if isinstance(delay, int) else _moment(clock, step)
-        while held and held[0][0] <= now:
+        if clock is None:
+            now = float(step.number)
+        else:
+            had_started = clock.has_started
+            now = _moment(clock, step)
+            if clock.has_started and not had_started:
+                held = deque((min(max(moment, clock.first), now), each) for moment, each in held)
+        while held and held[0][0] + length <= now and (clock is None or clock.has_started):
             yield held.popleft()[1]
         if step.kind is PREDICT:
             yield step
             continue
         yield msgspec.structs.replace(step, kind=PREDICT, y=None)
-        due = now + (delay if isinstance(delay, int) else delay.total_seconds())
-        held.append((due, msgspec.structs.replace(step, kind=LEARN)))
+        held.append((now, msgspec.structs.replace(step, kind=LEARN)))
     for _, step in held:
         yield step
 
 
 def _moment(clock: StreamTime, step: EvaluationStep) -> float:
-    """Return the stream time at a step."""
+    """Return the stream time at a step; before the clock starts, the newest time."""
     if step.event is not None:
         clock.advance(step.event)
-    if clock.now == -math.inf:
+    if clock.has_started:
+        return clock.now
+    if not clock.seen:
         raise BadValue(
             f"a delay in stream time needs Events with a time, and sample {step.number} has none: give the delay as a "
             "number of events, or a stream of Events"
         )
-    return clock.now
+    return clock.seen[-1]
 
 
 def portions(steps: Iterable[EvaluationStep | None], every: int) -> Iterator[list[EvaluationStep]]:

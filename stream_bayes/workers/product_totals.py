@@ -104,7 +104,6 @@ TOTALS: Registry[type[ProductTotal]] = Registry("class of models with shards", "
 def total_of(
     model: Any,
     max_names: int | None = None,
-    max_skew: float | None = None,
     memory_budget: int | None = None,
     level: float | None = None,
 ) -> Total | ProductTotal:
@@ -120,7 +119,7 @@ def total_of(
     if total is not None:
         return total
     learner = learner_of(model)
-    return Total(learner, served(model).decide, max_names, max_skew, memory_budget, level)
+    return Total(learner, served(model).decide, max_names, memory_budget, level)
 
 
 def total_like(state: Mapping[str, Any], key: bytes | None) -> Total | ProductTotal:

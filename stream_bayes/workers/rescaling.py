@@ -11,7 +11,7 @@ So a later label, correction or tombstone meets its sample and the counts of it 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import merge
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ import msgspec
 from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.event import Partition
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.events.pending_state import PendingSnapshot, load_pending
+from stream_bayes.core.events.pending_state import PendingSnapshot, load_pending, loaded_event
+from stream_bayes.core.events.time import StreamTime
 from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.errors import CannotResume
 from stream_bayes.saving.snapshots.snapshot import Snapshot
@@ -34,7 +35,7 @@ from stream_bayes.workers.total import summed
 
 __all__ = ["NewShard", "reshard"]
 
-SECTIONS = {"step", "model", "losses", "pending", SETTINGS, HISTORY, LOG, ENDS}
+SECTIONS = {"step", "model", "losses", "pending", "time", SETTINGS, HISTORY, LOG, ENDS}
 
 
 class NewShard(NamedTuple):
@@ -181,7 +182,18 @@ class _Resharding:
         # Scores are sums over the order of events: those of several shards begin anew.
         losses = homes[0]["losses"] if len(homes) == 1 else fresh.losses.state()
         sections = {"step": own, "model": self._learners[new].content().state(), "losses": losses}
+        if fresh.has_model_clock:
+            sections["time"] = self._model_time(new)
         return sections if pending is None else {**sections, "pending": pending.state()}
+
+    def _model_time(self, new: int) -> dict[str, Any]:
+        """Return the clock of a new shard's model, with what was held until the clocks of its partitions start."""
+        times = [self._before[shard].sections["time"] for shard in self._origins[new]]
+        held = [row for time in times for row in time["held"]]
+        return {
+            "clock": _latest([time["clock"] for time in times]) or StreamTime().state(),
+            "held": [row for row in held if self._is_of(new, loaded_event(row[0]).partition.partition)],
+        }
 
     def _dead_letters(self, new: int, homes: list[Mapping[str, Any]], processed: int) -> dict[str, Any]:
         counts: Counter[str] = Counter()
@@ -222,7 +234,7 @@ class _Resharding:
 
     def _joined(self, new: int, contents: Mapping[int, PendingSnapshot], fresh: Pending) -> PendingSnapshot:
         origins = [contents[shard] for shard in self._origins[new]]
-        time = self._time(origins, fresh)
+        time = _latest([each.time for each in origins]) or fresh.time.state()
         counts: Counter[str] = Counter(dict.fromkeys(fresh.counts, 0))
         for shard in self._homes[new]:
             for name, count in contents[shard].counts.items():
@@ -261,15 +273,16 @@ class _Resharding:
             max((each.forgotten for each in contents.values() if each.forgotten is not None), default=None),
         )
 
-    def _time(self, origins: list[PendingSnapshot], fresh: Pending) -> Mapping[str, Any]:
-        """Return the stream time of a new shard: the latest of those whose partitions it gets."""
-        started = [each.time for each in origins if _has_started(each.time)]
-        if not started:
-            return fresh.time.state()
-        latest: dict[str, Any] = {**started[0], "now": max(time["now"] for time in started)}  # type: ignore[type-var]  # JSON values of known types
-        if "first" in latest:
-            latest["first"] = min(time["first"] for time in started)  # type: ignore[type-var]  # as above
-        return latest
+
+def _latest(times: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the stream time of a shard that gets partitions of shards with these; None if none of them has started."""
+    started = [time for time in times if _has_started(time)]
+    if not started:
+        return None
+    latest = {**started[0], "now": max(time["now"] for time in started)}
+    if "first" in latest:
+        latest["first"] = min(time["first"] for time in started)
+    return latest
 
 
 def _has_started(time: Mapping[str, Any]) -> bool:

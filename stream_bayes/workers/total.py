@@ -54,8 +54,8 @@ class Total:
     A sample of an own shard is added at once. When other shards were published, the sum is taken again over all; so no
     difference is ever added up, and no rounding either.
 
-    `empty` has no counts. `decide`, `max_names` and `max_skew` are as `ServedLearner` takes them, `level` as
-    `ServedRegressor` does. `memory_budget` is the most bytes of the counts of all shards and their sum, checked when
+    `empty` has no counts. `decide` and `max_names` are as `ServedLearner` takes them, `level` as `ServedRegressor`
+    does. `memory_budget` is the most bytes of the counts of all shards and their sum, checked when
     the sum is taken; None: no limit.
 
     Attributes
@@ -71,15 +71,14 @@ class Total:
         empty: SummedLearner,
         decide: Callable[[LabelProbabilities], Any] | None = None,
         max_names: int | None = None,
-        max_skew: float | None = None,
         memory_budget: int | None = None,
         level: float | None = None,
     ) -> None:
 
         def serve(learner: SummedLearner) -> ServedLearner:
             if isinstance(learner, BayesClassifier):
-                return ServedLearner(learner, decide, max_names, max_skew)
-            return ServedRegressor(learner, level, None, max_names, max_skew)
+                return ServedLearner(learner, decide, max_names)
+            return ServedRegressor(learner, level, None, max_names)
 
         self._serve = serve
         self.served: Any = self._serve(empty.clone())

@@ -75,6 +75,23 @@ def test_a_delay_in_stream_time_is_a_queue_whose_time_never_runs_back(times: lis
     assert sorted(map(repr, learner.calls)) == sorted(map(repr, expected))
 
 
+@pytest.mark.parametrize(("index", "time"), [(0, 4.5e9), (3, 4.5e9), (0, 0.0), (3, 0.0)])
+def test_one_time_that_cannot_be_changes_the_delay_of_no_label_by_much(index: int, time: float) -> None:
+    day = 86_400.0
+    times = [1.4e9 + number * day for number in range(40)]
+    times[index] = time
+    stream = pairs(len(times))
+    events = [Event(x, y, time=at) for (x, y), at in zip(stream, times, strict=True)]
+    learner = Listening()
+    compare({"a": learner}, events, delay=timedelta(days=3))
+    waiting = late = 0
+    for call in learner.calls:
+        waiting += 1 if call[0] == "predict" else -1
+        late = max(late, waiting)
+    # Three days, and the week by which one time may move the clock.
+    assert late <= 11
+
+
 def test_a_late_label_is_scored_with_what_was_said_when_its_sample_came() -> None:
     learner = Listening()
     stream: Pairs = [({}, "a")] * 6

@@ -1,6 +1,6 @@
 """Entries of the pending store, and the whole store as JSON values and back, with all checks.
 
-    {"time": {"kind": "time", "first": 0.0, "now": 42.0},
+    {"time": {"kind": "time", "first": 0.0, "now": 42.0, "seen": []},
      "waiting": [[event, prediction, since], ...],                           each oldest first
      "early": [[event, since], ...],
      "resolved": [[key, label, weight, clock, encoded, since, time, partition], [key, since, partition], ...],
@@ -30,7 +30,16 @@ from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import Payload, tagged_payload, untagged_payload
 from stream_bayes.core.values.values import JSONValue, Value, tagged, untagged
 
-__all__ = ["Dropped", "Early", "PendingSnapshot", "Resolved", "Waiting", "load_pending"]
+__all__ = [
+    "Dropped",
+    "Early",
+    "PendingSnapshot",
+    "Resolved",
+    "Waiting",
+    "event_state",
+    "load_pending",
+    "loaded_event",
+]
 
 MOST = 2**62  # the largest number in a state
 
@@ -79,10 +88,10 @@ class PendingSnapshot(msgspec.Struct, frozen=True):
         return {
             "time": dict(self.time),
             "waiting": [
-                [_saved_event(entry.event), tagged_payload(entry.prediction), tagged_payload(entry.since)]
+                [event_state(entry.event), tagged_payload(entry.prediction), tagged_payload(entry.since)]
                 for entry in self.waiting
             ],
-            "early": [[_saved_event(entry.event), tagged_payload(entry.since)] for entry in self.early],
+            "early": [[event_state(entry.event), tagged_payload(entry.since)] for entry in self.early],
             "resolved": [_saved_resolved(entry) for entry in self.resolved],
             "counts": dict(self.counts),
             "forgotten": self.forgotten,
@@ -115,7 +124,8 @@ def _rows(saved: Any) -> list[Any]:
     return saved  # type: ignore[no-any-return]  # it is a list
 
 
-def _saved_event(event: Event) -> list[JSONValue]:
+def event_state(event: Event) -> list[JSONValue]:
+    """Return an event as JSON values; its features are payloads, as `keepable` makes them."""
     return [
         tagged_payload(event.x),
         None if event.y is None else tagged(event.y),
@@ -130,7 +140,8 @@ def _saved_event(event: Event) -> list[JSONValue]:
     ]
 
 
-def _loaded_event(saved: Any) -> Event:
+def loaded_event(saved: Any) -> Event:
+    """Return the event that `event_state` wrote, with all checks but those of its kind."""
     expect(type(saved) is list, "an event is not an array")
     x, y, key, time, position, weight, kind, source, partition, length = saved
     time = untagged_payload(time)
@@ -153,7 +164,7 @@ def _loaded_event(saved: Any) -> Event:
 
 def _loaded_waiting(saved: list[Any]) -> Waiting:
     event, prediction, since = saved
-    loaded = _loaded_event(event)
+    loaded = loaded_event(event)
     expect(
         loaded.kind is Kind.SAMPLE and loaded.y is None,
         "an entry in waiting is not a sample without label",
@@ -163,7 +174,7 @@ def _loaded_waiting(saved: list[Any]) -> Waiting:
 
 def _loaded_early(saved: list[Any]) -> Early:
     event, since = saved
-    loaded = _loaded_event(event)
+    loaded = loaded_event(event)
     expect(loaded.kind in (Kind.LABEL, Kind.CORRECTION) and loaded.y is not None, "a label is none")
     expect(loaded.x == {}, "a label has features")
     return Early(loaded, untagged_payload(since))

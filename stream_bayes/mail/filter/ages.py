@@ -31,11 +31,6 @@ class TokenAges:
         self.keep = keep
         self.days: list[tuple[int, int]] = []  # each day, and the messages learned before it
 
-    @property
-    def newest(self) -> float | None:
-        """The end of the newest day, in seconds since 1970; None before any."""
-        return (self.days[-1][0] + 1) * DAY if self.days else None
-
     def expired(self, at: float, messages: int) -> int | None:
         """Note that a message comes. Return the last message whose tokens, if in no later one, are too old now; None if
         the day is no new one, or there are none. `at` is in seconds since 1970, `messages` the number of those before.

@@ -41,8 +41,8 @@ class SpamFilterModel(ProductModel):
     def make(self, arguments: Mapping[str, Any], key: bytes | None) -> SpamFilter:
         return make_filter(arguments, key)
 
-    def serve(self, model: SpamFilter, max_skew: float | None = None) -> ServedFilter:
-        return ServedFilter(model, max_skew)
+    def serve(self, model: SpamFilter) -> ServedFilter:
+        return ServedFilter(model)
 
     def make_decoder(self, model: SpamFilter, max_record_bytes: int, headings: Sequence[str]) -> MailDecoder:
         tokens = EmailTokens(

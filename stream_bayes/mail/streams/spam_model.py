@@ -9,7 +9,6 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import MessageOrBag, SpamFilter
 from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
-from stream_bayes.streams.served_models.first_time import check_first_time
 
 __all__ = ["ServedFilter"]
 
@@ -30,8 +29,7 @@ class ServedFilter:
     """A `SpamFilter`, which keeps a receipt for each message by the message's id.
 
     The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if any.
-    The decision is the verdict of the filter. Loading a state replaces `model`. `max_skew` is as of `served`, for a
-    filter with `keep`.
+    The decision is the verdict of the filter. Loading a state replaces `model`.
 
     Examples
     --------
@@ -50,10 +48,9 @@ class ServedFilter:
     drift_state = None
     clock = None  # a receipt is enough to unlearn a message
 
-    def __init__(self, model: SpamFilter, max_skew: float | None = None) -> None:
+    def __init__(self, model: SpamFilter) -> None:
         self.model = model
         self.is_timed = model.keep is not None
-        self._max_skew = max_skew
 
     def answer(self, x: Any, /) -> LabelProbabilities:
         answer = self.model.predict_proba_one(_message(x))
@@ -73,18 +70,12 @@ class ServedFilter:
         return answer
 
     def _time_to_learn_at(self, at: float | None) -> float | None:
-        """Return the time to learn a message at: with `keep`, at most the allowed skew after the newest day, as one
-        record whose time cannot be must not make all tokens expire. A first day of the future is refused: none would.
-        """
+        """Return the time to learn a message at; None for a filter that keeps all tokens."""
         if not self.is_timed:
             return None
         if at is None:
             raise BadValue("a filter with keep needs the time of each message, and this one has none")
-        newest = self.model.token_ages.newest
-        if newest is None:
-            check_first_time(at, self._max_skew)
-            return at
-        return at if self._max_skew is None else min(at, newest + self._max_skew)
+        return at
 
     def process(
         self,

@@ -12,6 +12,7 @@ __all__ = [
     "GAP",
     "IMPOSSIBLE_TIMES",
     "JUMPS",
+    "LATE_TIMES",
     "OUT_OF_ORDER",
     "OVERSIZE",
     "REPEATED",
@@ -29,6 +30,7 @@ REPEATED = "repeated_ranges"  # ranges that two workers answered
 IMPOSSIBLE_TIMES = "impossible_times"  # records with a time after they were written
 FUTURE_TIMES = "future_times"  # records with a time after the present
 JUMPS = "time_jumps"  # records further ahead of the stream than one record may move its clock
+LATE_TIMES = "late_times"  # records further behind the stream than one record may move its clock
 WRONG_UNIT = "wrong_time_unit"  # records whose time is right in another unit than the declared one
 
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SECTION = "challengers"  # the section with the settings of each, by name
 PREFIX = "challenger-"
-PARTS = ("step", "model", "losses", "pending", "surprises", "errors")  # sections of a step
+PARTS = ("step", "model", "losses", "pending", "surprises", "errors", "time")  # sections of a step
 SETTINGS = "settings"  # the section with the settings of the pipeline
 
 
@@ -201,6 +201,7 @@ def promoted(snapshot: Snapshot, name: str) -> Snapshot:
         {part: sections[part] for part in PARTS if part in sections},
     )
     learned = {count: rising["step"][count] for count in ("learned", "unlearned")}
+    sections = {part: state for part, state in sections.items() if part not in falling}
     sections |= rising | {"step": {**falling["step"], **learned}, SETTINGS: saved[name]["settings"]}
     sections |= {f"{PREFIX}{name}-{part}": state for part, state in falling.items()}
     demoted = {"learner": snapshot.learner, "settings": snapshot.sections[SETTINGS], "since": 0}

@@ -90,9 +90,6 @@ class Engine:
         True to let a rebuild replace the present state by one that has learned fewer samples.
     batch
         Maximum number of events between two commits.
-    max_skew
-        The most seconds by which a record moves the clocks of model and labels, to count records further ahead. None:
-        they have no clock, or one without limit.
     clock, sleep
         Return seconds, and wait. Only the schedule of snapshots and the times that are reported depend on them.
 
@@ -122,7 +119,6 @@ class Engine:
         open_again: Callable[[], Source] | None = None,
         accept_gap: bool = False,
         batch: int = BATCH,
-        max_skew: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -140,7 +136,9 @@ class Engine:
         self.challengers = Challengers() if challengers is None else challengers
         self.history = History()
         self.batch = batch
-        self.times = TimeCheck(max_skew=max_skew)
+        self.times = TimeCheck()
+        if step.time is not None:
+            step.time.report = self.times.report_apart
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
         self.reached: float | None = None  # event time of the last record committed or replayed in this run
@@ -289,6 +287,12 @@ class Engine:
                 return self.progress
             self._adopt()
             self.times.report()
+            if self.step.held:
+                logger.warning(
+                    "%d samples or labels are not learned yet: the time of the stream starts with the second or third "
+                    "record, and with it the model",
+                    self.step.held,
+                )
             self._finish()
             logger.info("ends after %d records", self.step.processed)
         finally:

@@ -22,9 +22,13 @@ from stream_bayes.core.events.actions import (
     RefusalReason,
     Refuse,
     Relearn,
+    admitted,
+    keepable,
+    without_features,
 )
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.pending_state import event_state, loaded_event
 from stream_bayes.core.events.time import StreamTime
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.label_sets import LabelSets
@@ -33,6 +37,7 @@ from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.measures.variable_errors import VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.payloads import Payload, plain, tagged_payload, untagged_payload
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
@@ -97,6 +102,10 @@ class Step:
     sets
         The sets of labels in the outputs; None for none. Their thresholds move with each label that is learned: by
         the answer when its event came, and the thresholds when the label comes.
+    max_skew
+        For a model whose samples count by their times: the most seconds by which one record may advance its time. A
+        sample further ahead counts at the time that it advances to. Nothing is learned before `StreamTime` starts, with
+        the second or third record; what came before is learned then. None: any time is taken as it is.
 
     Attributes
     ----------
@@ -112,6 +121,9 @@ class Step:
         The errors of predicted numbers by variable, of a network without a class that predicts some; None for others.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
+    time
+        The clock that the times of records move: of a model that fades or drops by time, or of waiting labels. None
+        without one. If labels wait by time, it is theirs.
     raw_of
         Returns the bytes of an event's record, for its dead letter; None if they are gone.
 
@@ -134,6 +146,7 @@ class Step:
         max_dead_share: float = 1.0,
         intervals: float | None = None,
         sets: LabelSets | None = None,
+        max_skew: float | None = None,
     ) -> None:
         if sets is not None and (model.predicts_numbers or model.is_unsupervised):
             raise BadValue(f"sets: a {model.name} predicts no class; leave them out")
@@ -171,15 +184,25 @@ class Step:
         ] = []
         self._names = _LabelNames()
         self._timed = cast("ServedInTime", model) if model.is_timed else None
+        labels = None if pending is None or not isinstance(pending.time, StreamTime) else pending.time
+        is_fading = model.is_timed and not model.is_unsupervised
+        self._clock = (labels or StreamTime(max_skew)) if is_fading else None  # of the model
+        self.time = labels or self._clock
+        # What came before the clock of the model had started: samples with labels, their predictions, and labels.
+        self._held: list[tuple[Event, Payload]] = []
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
         self.newest: NewestAnswers | None = None  # for the service; None without one
 
     @property
-    def has_clock(self) -> bool:
-        """True if the times of records move a clock: of a model that fades or drops by time, or of waiting labels."""
-        is_fading = self.model.is_timed and not self.model.is_unsupervised
-        return is_fading or (self.pending is not None and isinstance(self.pending.time, StreamTime))
+    def has_model_clock(self) -> bool:
+        """True if the model fades or drops by the times of records, so that there is a section of its time."""
+        return self._clock is not None
+
+    @property
+    def held(self) -> int:
+        """The number of samples and labels that are not learned before the clock of the model has started."""
+        return len(self._held)
 
     @property
     def output_class(self) -> type[Output] | type[NumberOutput]:
@@ -276,9 +299,15 @@ class Step:
 
     def _process_readable(self, events: list[Event]) -> None:
         """Process samples whose labels the model reads."""
-        if self.intervals is not None and len(events) > 1:
+        is_early = self._clock is not None and not self._clock.has_started
+        if (self.intervals is not None or is_early) and len(events) > 1:
             for event in events:
                 self._process_readable([event])
+            return
+        times = self._advance(events)
+        if times and self._awaits_start(events[0]):
+            self.processed += 1
+            self._hold_sample(events[0])
             return
         xs, ys = [event.x for event in events], [event.y for event in events]
         weights = [event.weight for event in events]
@@ -289,8 +318,7 @@ class Step:
             if self._timed is None:
                 answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
             else:
-                times = [event.time for event in events[start:]]
-                answers, refused = self._timed.process(xs[start:], ys[start:], weights[start:], times)
+                answers, refused = self._timed.process(xs[start:], ys[start:], weights[start:], times[start:])
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
@@ -398,6 +426,15 @@ class Step:
     def _process_joined(self, event: Event, pending: Pending) -> None:
         for action in pending.advance(event):
             self._perform(action, action.event, pending)
+        clock = self._clock
+        if clock is not None:
+            if clock is not pending.time:
+                clock.advance(event)
+            if clock.has_started:
+                self._release()
+            elif event.kind is not SAMPLE and isinstance(sound := admitted(event), Event):
+                self._held.append((without_features(sound), None))
+                return
         for action in pending.arrive(event):
             self._perform(action, event, pending)
 
@@ -406,13 +443,11 @@ class Step:
         try:
             if isinstance(action, Predict):
                 self._predict(action, pending)
+            elif isinstance(action, Learn) and self._awaits_start(action.event):
+                self._held.append((replace(action.event, y=action.label), action.prediction))
             elif isinstance(action, Learn):
-                event = action.event
-                if self._timed is None:
-                    self.model.learn(event.x, action.label, event.weight)
-                else:
-                    self._timed.learn(event.x, action.label, event.weight, event.time)
-                self._record_learned(action, event.x, pending)
+                self._learn(action)
+                self._record_learned(action, pending)
             elif isinstance(action, Relearn):
                 self._relearn(action, pending)
             elif isinstance(action, Refuse):
@@ -441,27 +476,102 @@ class Step:
             for next_action in todo:
                 self._perform(next_action, event, pending)
             return
+        if self._awaits_start(event):
+            self._hold_sample(event)
+            return
         if self._timed is None:
             answer = self.model.predict_then_learn(event.x, event.y, event.weight)
         else:
-            answer = self._timed.predict_then_learn(event.x, event.y, event.weight, event.time)
+            at = event.time if self._clock is None else self._clock.bounded(event.time)
+            answer = self._timed.predict_then_learn(event.x, event.y, event.weight, at)
         self._add_answer(event, answer, version, intervals)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
-            self._record_learned(learn, event.x, pending)
+            self._record_learned(learn, pending)
 
-    def _record_learned(self, learn: Learn, x: Any, pending: Pending) -> None:
+    def _learn(self, learn: Learn) -> None:
+        event = learn.event
+        if self._timed is None:
+            self.model.learn(event.x, learn.label, event.weight)
+        else:
+            at = event.time if self._clock is None else self._clock.bounded(event.time)
+            self._timed.learn(event.x, learn.label, event.weight, at)
+
+    def _record_learned(self, learn: Learn, pending: Pending | None) -> None:
         """Score the prediction of a learned sample, and store the sample for corrections."""
         self.learned += 1
         self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
         if self.sets is not None:
             self.sets.score(learn.label, learn.prediction)
-        pending.learned(learn, self.model.content(x), self.model.clock)
+        if pending is not None:
+            pending.learned(learn, self.model.content(learn.event.x), self.model.clock)
 
     def _relearn(self, action: Relearn, pending: Pending) -> None:
         was, model = action.was, self.model
         model.relearn(was.encoded, was.label, action.label, was.weight, was.clock)
         pending.learned(action, was.encoded, model.clock)
+
+    # -- before the clock of the model starts --------------------------------------------------------------------------
+
+    def _advance(self, events: Sequence[Event]) -> list[float | None]:
+        """Advance the clock of the model by samples; return the times that they count at."""
+        clock = self._clock
+        if clock is None:
+            return [event.time for event in events] if self._timed is not None else []
+        times = []
+        for event in events:
+            clock.advance(event)
+            times.append(clock.bounded(event.time))
+        if clock.has_started:
+            self._release()
+        return times
+
+    def _awaits_start(self, event: Event) -> bool:
+        """Return True for an event with a time, before the clock of the model has started."""
+        clock = self._clock
+        return (
+            clock is not None
+            and not clock.has_started
+            and event.time is not None
+            and math.isfinite(event.time)
+        )
+
+    def _hold_sample(self, event: Event) -> None:
+        """Predict a sample, and hold it until the clock of the model starts; without a label, only predict it."""
+        try:
+            version, intervals = self._current_version(), self._intervals(event)
+            answer = self.model.answer(event.x)
+            if event.y is not None:
+                sound = admitted(event)
+                if isinstance(sound, RefusalReason):
+                    raise BadValue(DETAILS[sound])
+                held = keepable(replace(sound, x=self.model.hold(event.x)))
+                self._held.append((held, plain(answer)))
+        except StreamBayesError as error:
+            self._refuse(event, REFUSED, str(error))
+        else:
+            self._add_answer(event, answer, version, intervals)
+
+    def _release(self) -> None:
+        """Learn what came before the clock of the model started: times before its first count as that."""
+        held, self._held = self._held, []
+        for event, prediction in held:
+            if event.kind is not SAMPLE:
+                assert self.pending is not None
+                for action in self.pending.arrive(event):
+                    self._perform(action, event, self.pending)
+                continue
+            assert self._clock is not None and event.time is not None
+            learn = Learn(event, event.y, prediction, event.time)
+            sample = replace(event, time=max(event.time, self._clock.first))
+            try:
+                self._learn(replace(learn, event=sample))
+                self._record_learned(learn, self.pending)
+                self._record_drifts(event)
+            except BudgetExceeded:
+                raise
+            except StreamBayesError as error:
+                self._refuse(event, REFUSED, str(error))
 
     # -- unlearning a span ---------------------------------------------------------------------------------------------
 
@@ -544,6 +654,7 @@ class Step:
         errors = None if self.errors is None else self.errors.state()
         held = None if self.pending is None else self.pending.content()
         sets = None if self.sets is None else self.sets.state()
+        time = None if self._clock is None else self._time_state()
 
         def sections() -> dict[str, dict[str, Any]]:
             states = {"step": own, "model": model(), "losses": losses}
@@ -553,9 +664,31 @@ class Step:
                 states["errors"] = errors
             if sets is not None:
                 states["sets"] = sets
+            if time is not None:
+                states["time"] = time
             return states if held is None else states | {"pending": held.state()}
 
         return sections
+
+    def _time_state(self) -> dict[str, Any]:
+        """Return the clock of the model and what is held until it starts."""
+        assert self._clock is not None
+        held = [[event_state(event), tagged_payload(prediction)] for event, prediction in self._held]
+        return {"clock": self._clock.state(), "held": held}
+
+    def _load_time(self, state: Mapping[str, Any]) -> None:
+        with refusing_bad_state():
+            held = [
+                (loaded_event(event), untagged_payload(prediction)) for event, prediction in state["held"]
+            ]
+            has_labels = all(event.kind is not SAMPLE or event.y is not None for event, _ in held)
+            expect(
+                has_labels and (self.pending is not None or all(event.kind is SAMPLE for event, _ in held)),
+                "it holds what is no sample",
+            )
+            assert self._clock is not None
+            self._clock.load(state["clock"])
+        self._held = held
 
     def load_model(self, state: Mapping[str, Any]) -> None:
         """Load a model's state, and nothing else."""
@@ -573,6 +706,7 @@ class Step:
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
         kept |= {"surprises"} if self.surprises is not None else set()
         kept |= {"errors"} if self.errors is not None else set()
+        kept |= {"time"} if self._clock is not None else set()
         with refusing_bad_state():
             expect(
                 set(sections) - {"sets"} == kept,
@@ -592,6 +726,8 @@ class Step:
             self.sets.load(sections["sets"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
+        if self._clock is not None:
+            self._load_time(sections["time"])
         self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]
         self.dead_letters.load(own["dead_letters"])
 

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, WRONG_UNIT
+from stream_bayes.core.events.event import Event
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, LATE_TIMES, WRONG_UNIT
 from stream_bayes.streams.contracts.source import Record
 
 __all__ = ["TimeCheck"]
@@ -25,9 +26,10 @@ FACTORS = (1e3, 1e6, 1e9)  # between seconds, milliseconds, microseconds and nan
 KINDS = {
     FUTURE_TIMES: "in the future",
     JUMPS: "further ahead of the stream than max_skew",
+    LATE_TIMES: "further behind the stream than max_skew",
     WRONG_UNIT: "of another unit than declared",
 }
-LAST_DATE = 253_402_300_799.0  # the last that a datetime can hold
+FIRST_DATE, LAST_DATE = -62_135_596_800.0, 253_402_300_799.0  # of those that a datetime can hold
 
 
 class TimeCheck:
@@ -35,9 +37,8 @@ class TimeCheck:
 
     A time too large for a date of today, and right if it is divided by a thousand, a million or a milliard, is of a
     finer unit than declared. If the times of the first batch are all right once they are multiplied, the unit is
-    coarser: a stream that counts its own time from 0 is not meant. `clock` returns seconds since 1970. `max_skew` is
-    the most seconds by which a record moves the clocks of the pipeline; records further ahead, as after a first one
-    of 1970, are counted, for the clocks lag behind them. None: there is no such clock.
+    coarser: a stream that counts its own time from 0 is not meant. `clock` returns seconds since 1970. Times that a
+    clock of the pipeline lags behind or has left far behind are counted by `report_apart`, as its `report`.
 
     Examples
     --------
@@ -48,10 +49,8 @@ class TimeCheck:
     {'wrong_time_unit': 1}
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, max_skew: float | None = None) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._max_skew = max_skew
-        self._newest: float | None = None  # as the clocks have it
         self._counts: Counter[str] = Counter()
         self._coarse_factor: float | None = None
         self._is_first = True
@@ -76,11 +75,19 @@ class TimeCheck:
             for record in records:
                 if record.time is not None and record.time > today:
                     self._count_late(record, record.time, today)
-        if self._max_skew is not None:
-            if self._newest is not None and latest <= min(today, self._newest + self._max_skew):
-                self._newest = max(self._newest, latest)
-            else:
-                self._count_jumps(records, self._max_skew, today)
+
+    def report_apart(self, event: Event, moment: float, now: float) -> None:
+        """Count a time that is more than `max_skew` from a clock of the pipeline: an event's, or that of an earlier one
+        which did not start the clock.
+        """
+        days = abs(moment - now) / DAY
+        if moment == event.time:
+            text = f"{days:,.0f} days ahead of the stream: the clock catches up in steps of max_skew"
+            late = f"{days:,.0f} days behind the stream: it counts as that old"
+            self._count(JUMPS if moment > now else LATE_TIMES, event, moment, text if moment > now else late)
+            return
+        text = f"{days:,.0f} days from the other two of the first three, of which this is the last: it starts no clock"
+        self._count(JUMPS if moment > now else LATE_TIMES, event, moment, text)
 
     def report(self) -> None:
         """Log the totals, if there are any beyond those that were logged."""
@@ -92,38 +99,27 @@ class TimeCheck:
         for record in records:
             moment = record.time
             if moment is not None and EARLIEST <= moment * factor <= today:
-                self._count(WRONG_UNIT, record, f"{factor:,.0f} times too small: declare a coarser time_unit")
+                self._count(
+                    WRONG_UNIT, record, moment, f"{factor:,.0f} times too small: declare a coarser time_unit"
+                )
 
     def _count_late(self, record: Record, moment: float, today: float) -> None:
         factor = next((factor for factor in FACTORS if EARLIEST <= moment / factor <= today), None)
         if factor is not None:
             text = f'{factor:,.0f} times too large: declare a finer time_unit, such as "ms" for milliseconds'
-            self._count(WRONG_UNIT, record, text)
+            self._count(WRONG_UNIT, record, moment, text)
         else:
             days = (moment - self._clock()) / DAY
             text = f"{days:,.0f} days in the future: it starts no clock, and moves one by at most max_skew"
-            self._count(FUTURE_TIMES, record, text)
+            self._count(FUTURE_TIMES, record, moment, text)
 
-    def _count_jumps(self, records: Sequence[Record], max_skew: float, today: float) -> None:
-        for record in records:
-            moment = record.time
-            if moment is None or moment > today:  # counted already
-                continue
-            if self._newest is not None and moment - self._newest > max_skew:
-                days = (moment - self._newest) / DAY
-                text = f"{days:,.0f} days ahead of the stream: the clock catches up in steps of max_skew"
-                self._count(JUMPS, record, text)
-                moment = self._newest + max_skew
-            self._newest = moment if self._newest is None else max(self._newest, moment)
-
-    def _count(self, kind: str, record: Record, text: str) -> None:
+    def _count(self, kind: str, record: Record, moment: float, text: str) -> None:
         self._counts[kind] += 1
         if self._counts[kind] == 1:
-            (source, number), moment = record.partition, record.time
-            assert moment is not None
+            source, number = record.partition
             date = (
                 datetime.fromtimestamp(moment, UTC).isoformat(" ", "minutes")
-                if moment < LAST_DATE
+                if FIRST_DATE < moment < LAST_DATE
                 else "never"
             )
             logger.warning(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -143,6 +142,7 @@ def build(
         max_dead_share=config.max_dead_share,
         intervals=config.model.intervals if config.model.learns_classes else None,
         sets=config.model.label_sets(),
+        max_skew=config.max_skew,
     )
     source = source or parts.source
     open_again: Callable[[], Source] | None = None
@@ -175,13 +175,12 @@ def build(
         open_again=open_again,
         accept_gap=accept_gap,
         batch=config.batch,
-        max_skew=config.max_skew if step.has_clock else None,
     )
 
 
 def _served(config: PipelineConfig, model: Any, level: float | None, written: Amount) -> Served:
     own = config.model
-    return served(model, own.max_names, own.predict, config.max_skew, level, written)
+    return served(model, own.max_names, own.predict, level, written)
 
 
 def _kept_guess(store: SnapshotStore | None) -> Mapping[str, Any] | None:
@@ -407,7 +406,13 @@ def _challenger(
     model = _served(own, make_model(own, schema, directory), level, written)
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
     return Challenger(
-        Step(model, name, pending=make_pending(config.labels, config.max_skew)), own.settings() | as_they_are
+        Step(
+            model,
+            name,
+            pending=make_pending(config.labels, config.max_skew),
+            max_skew=config.max_skew,
+        ),
+        own.settings() | as_they_are,
     )
 
 
@@ -551,7 +556,7 @@ def make_pending(labels: LabelsConfig | None, max_skew: float) -> Pending | None
     if labels is None:
         return None
     settings: dict[str, Any] = labels.model_dump(exclude={"clock", "topic", "target", "decoder"})
-    stream_time = StreamTime(max_skew, time.time) if labels.clock == "time" else EventCount()
+    stream_time = StreamTime(max_skew) if labels.clock == "time" else EventCount()
     return Pending(time=stream_time, **settings)
 
 

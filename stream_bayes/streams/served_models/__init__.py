@@ -3,6 +3,5 @@
 `protocol` is what the engine calls, and `served` picks the adapter: `learner`, `mixture` (`AdaptiveBayes`),
 `regressor`, `network`, `events` (models without labels), `river`, or one of `product_models`. `unwrapping` finds the
 model that answers. `answers` holds the predictions of a batch, `corrections` replaces a learned label, `background`
-runs searches on a thread, `name_limit` bounds the names of features, and `first_time` refuses a first time of the
-future.
+runs searches on a thread, and `name_limit` bounds the names of features.
 """

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload, plain
-from stream_bayes.errors import BadState, StreamBayesError, TooFarAhead
+from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.base.edges import learner_within
@@ -22,7 +21,6 @@ from stream_bayes.streams.served_models.answers import (
     process_one_by_one,
 )
 from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
-from stream_bayes.streams.served_models.first_time import check_first_time
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
 __all__ = ["ServedLearner", "settings_of"]
@@ -32,9 +30,7 @@ class ServedLearner:
     """A classifier of this package.
 
     Loading a state replaces `model`. `decide` makes a decision from the probabilities. `max_names` is the most feature
-    names to learn; see `NameLimit`. `max_skew` is the most seconds by which a sample's time may be ahead of the newest
-    one, with `half_life` in stream time: a sample beyond is refused, and advances the time by this much. A first time
-    may be as far after the present. None: no limit.
+    names to learn; see `NameLimit`.
 
     Examples
     --------
@@ -49,11 +45,9 @@ class ServedLearner:
         learner: BayesClassifier | BayesRegressor,
         decide: Callable[[LabelProbabilities], Any] | None = None,
         max_names: int | None = None,
-        max_skew: float | None = None,
     ) -> None:
         self.name = type(learner).__name__
         self._max_names = max_names
-        self._max_skew = max_skew
         self.decide: Callable[[LabelProbabilities], Any] = most_probable if decide is None else decide
         self._settings = settings_of(learner)
         self._serve(learner)
@@ -66,70 +60,40 @@ class ServedLearner:
         self.predict_then_learn: Callable[..., LabelProbabilities] = learner.predict_learn_one
         self.is_timed = learner.store.tables.timed
         self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
-        if self._limit is not None or (self.is_timed and self._max_skew is not None):
+        if self._limit is not None:
             self.learn = self._learn_within_limit
             self.predict_then_learn = self._predict_then_learn_within_limit
 
     def _learn_within_limit(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        self._check(x, at)
+        self._check(x)
         self.model.learn_one(x, y, w, at)
 
     def _predict_then_learn_within_limit(
         self, x: Any, y: Any, w: float, at: float | None = None, /
     ) -> LabelProbabilities:
-        self._check(x, at)
+        self._check(x)
         answer: LabelProbabilities = self.model.predict_learn_one(x, y, w, at)
         return answer
 
-    def _check(self, x: Any, at: float | None) -> None:
-        """Raise `BadValue` for a sample beyond the limit of names, or the allowed skew."""
-        if self.is_timed:
-            _, refused = self._moments([0], [at])
-            if refused is not None:
-                self._advance_past(refused)
-                raise refused
+    def _check(self, x: Any) -> None:
+        """Raise `BadValue` for a sample beyond the limit of names."""
         if self._limit is not None:
             self._limit.check(x)
 
     def _moments(
         self, ys: Sequence[Any], ats: Sequence[float | None] | None
     ) -> tuple[list[int], StreamBayesError | None]:
-        """Return the times of samples in microseconds, up to the first that has none or is too far ahead; its error.
+        """Return the times of samples in microseconds, up to the first that has none; its error.
 
         A sample that is not learned has time 0.
         """
-        store = self.model.store
-        newest = store.tables.time if store.tables.has_time else None
-        found: list[int] = []
+        moments: list[int] = []
         for y, at in zip(ys, [None] * len(ys) if ats is None else ats, strict=True):
-            if y is None:
-                found.append(0)
-                continue
             try:
-                moment = store.moment(at)
+                moments.append(0 if y is None else self.model.store.moment(at))
             except StreamBayesError as error:
-                return found, error
-            if newest is None:
-                try:
-                    check_first_time(moment * MICROSECOND, self._max_skew)
-                except TooFarAhead as error:
-                    return found, error
-            elif self._max_skew is not None:
-                ahead = (moment - newest) * MICROSECOND
-                if ahead > self._max_skew:
-                    return found, TooFarAhead(
-                        f"its time is {ahead:,.0f} seconds ahead of the newest sample, more than max_skew="
-                        f"{self._max_skew:g}"
-                    )
-            newest = moment if newest is None else max(newest, moment)
-            found.append(moment)
-        return found, None
-
-    def _advance_past(self, refused: StreamBayesError | None) -> None:
-        # So a stream that goes on after a longer pause is read again, a few samples later.
-        tables = self.model.store.tables
-        if isinstance(refused, TooFarAhead) and self._max_skew is not None and tables.has_time:
-            self.model.advance_to(int(tables.time) * MICROSECOND + self._max_skew)
+                return moments, error
+        return moments, None
 
     def process(
         self,
@@ -157,9 +121,7 @@ class ServedLearner:
             if untimely is not None:
                 xs, ys, ws, refused = xs[: len(moments)], ys[: len(moments)], ws[: len(moments)], untimely
         answers, fault = process_samples(self.model, xs, ys, ws, moments)
-        refused = fault or refused
-        self._advance_past(refused)
-        return AnswerColumns(answers, self.model.store.encoder.labels.values), refused
+        return AnswerColumns(answers, self.model.store.encoder.labels.values), fault or refused
 
     @property
     def clock(self) -> int | None:

@@ -51,8 +51,8 @@ class ProductModel(ABC):
         """Return a model with these arguments and a secret key."""
 
     @abstractmethod
-    def serve(self, model: Any, max_skew: float | None = None) -> Served:
-        """Return a model as the engine uses it; `max_skew` is as of `served`."""
+    def serve(self, model: Any) -> Served:
+        """Return a model as the engine uses it."""
 
     @abstractmethod
     def make_decoder(self, model: Any, max_record_bytes: int, headings: Sequence[str]) -> Decoder:

@@ -40,7 +40,7 @@ def mean_of(answer: LabelProbabilities) -> float | None:
 class ServedRegressor(ServedLearner):
     """A learner of numbers. Its answers are `{"mean": ..., "low": ..., "high": ...}` and what their CRPS needs, empty
     before any learning. Loading a state replaces `model`. `level` is that of the intervals, `written` how labels that
-    are texts are written. `max_names` and `max_skew` are as of `ServedLearner`.
+    are texts are written. `max_names` is as of `ServedLearner`.
 
     Examples
     --------
@@ -61,12 +61,11 @@ class ServedRegressor(ServedLearner):
         level: float | None = None,
         written: Amount | None = None,
         max_names: int | None = None,
-        max_skew: float | None = None,
     ) -> None:
         self.level = LEVEL if level is None else level
         ends_of(self.level)
         self._written = Amount() if written is None else written
-        super().__init__(learner, mean_of, max_names, max_skew)
+        super().__init__(learner, mean_of, max_names)
 
     def _serve(self, learner: Any) -> None:
         self.model = learner
@@ -100,7 +99,7 @@ class ServedRegressor(ServedLearner):
         return number_answer(learner.predict_one(x), learner.predict_distribution_one(x), self.level)
 
     def _learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
-        self._check(self.model.features_of(x) if self._holds else x, at)
+        self._check(self.model.features_of(x) if self._holds else x)
         if self.is_timed:
             self.model.learn_one(x, y, w, at)
         else:

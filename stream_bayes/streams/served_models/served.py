@@ -46,7 +46,6 @@ def served(
     model: Any,
     max_names: int | None = None,
     predict: Sequence[Any] = (),
-    max_skew: float | None = None,
     level: float | None = None,
     written: Amount | None = None,
 ) -> Served:
@@ -61,9 +60,6 @@ def served(
     predict
         For a model without a label, what is predicted of each event: a variable, or `"sky@+2"`, its value two events
         later.
-    max_skew
-        The most seconds by which a sample may be ahead of the stream; only for a `half_life` in stream time, and for
-        what a spam filter keeps.
     level
         For a learner or network of numbers, the level of its intervals; 0.9 by default.
     written
@@ -98,11 +94,11 @@ def served(
         )
     product = product_model_of(inner)
     if product is not None:
-        return product.serve(inner, max_skew)
+        return product.serve(inner)
     if issubclass(type(inner), BayesRegressor):
-        return ServedRegressor(inner, level, written, max_names, max_skew)
+        return ServedRegressor(inner, level, written, max_names)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
-        return ServedLearner(inner, decide, max_names, max_skew)
+        return ServedLearner(inner, decide, max_names)
     if type(inner) is AdaptiveBayes:
         return ServedMixture(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner

@@ -38,6 +38,7 @@ from stream_bayes.streams.contracts.incidents import (
     GAP,
     IMPOSSIBLE_TIMES,
     JUMPS,
+    LATE_TIMES,
     OUT_OF_ORDER,
     OVERSIZE,
     REPEATED,
@@ -81,6 +82,7 @@ INCIDENT_HELP = {
     RESEEKS: "Restarts of reading because a partition returned nothing.",
     RESENT: "Batches sent again because no broker accepted them.",
     JUMPS: "Records further ahead of the stream than one may move its clock.",
+    LATE_TIMES: "Records further behind the stream than one may move its clock.",
     WRONG_UNIT: "Records whose time is right in another unit than the declared one.",
 }
 

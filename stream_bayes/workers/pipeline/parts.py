@@ -77,9 +77,7 @@ class WorkerParts:
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
-        self.total = total_of(
-            model, config.model.max_names, config.max_skew, self.own.memory_budget, config.model.intervals
-        )
+        self.total = total_of(model, config.model.max_names, self.own.memory_budget, config.model.intervals)
         self.settings = config.settings()
         self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
@@ -202,6 +200,7 @@ class WorkerParts:
             config.name,
             pending=make_pending(config.labels, config.max_skew),
             max_dead_share=config.max_dead_share,
+            max_skew=config.max_skew,
         )
 
     def make_shard(self, number: int, until_end: bool, only_replay: bool = False) -> Shard:

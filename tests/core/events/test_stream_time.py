@@ -38,16 +38,56 @@ def test_no_event_but_the_first_puts_time_forward_by_more_than_the_skew(many, ma
 
 
 def test_one_event_from_the_far_future_moves_time_by_the_skew_only():
-    assert time_after(1000.0, 4070908800.0, max_skew=60).now == 1060.0
+    assert time_after(1000.0, 1001.0, 4070908800.0, max_skew=60).now == 1061.0
     assert time_after(1000.0, 4070908800.0).now == 4070908800.0
 
 
 def test_after_a_gap_time_catches_up():
-    assert time_after(0.0, *[100.0] * 4, max_skew=30).now == 100.0
+    assert time_after(0.0, 1.0, *[100.0] * 4, max_skew=30).now == 100.0
 
 
-def test_the_first_time_is_taken_as_it_is():
-    assert time_after(None, 1e9, max_skew=1).first == time_after(1e9, 5.0).first == 1e9
+def test_without_a_limit_the_first_time_is_taken_as_it_is():
+    assert time_after(None, 1e9, 5.0).first == 1e9
+
+
+@pytest.mark.parametrize(
+    ("times", "first", "now"),
+    [
+        ((1000.0,), -math.inf, -math.inf),
+        ((None, 1000.0, math.nan), -math.inf, -math.inf),
+        ((1000.0, 990.0), 990.0, 1000.0),
+        ((9000.0, 1000.0), -math.inf, -math.inf),
+        ((9000.0, 1000.0, 1010.0), 1000.0, 1010.0),  # the first is of the future
+        ((0.0, 1000.0, 1010.0), 1000.0, 1010.0),  # of the past
+        ((1000.0, 9000.0, 1010.0), 1000.0, 1010.0),
+        ((1000.0, 0.0, 1010.0), 1000.0, 1010.0),
+        ((1000.0, 2000.0, 3000.0), 2000.0, 2000.0),  # a stream with long pauses
+    ],
+)
+def test_the_first_times_that_agree_start_the_clock_or_the_middle_of_three(times, first, now):
+    time = time_after(*times, max_skew=60)
+    assert (time.first, time.now) == (first, now)
+    assert time.seen == ([] if now > -math.inf else [each for each in times if each is not None and each > 0])
+
+
+def test_times_far_from_the_clock_are_reported():
+    time, reported = StreamTime(60), []
+    time.report = lambda event, moment, now: reported.append((event.time, moment, now))
+    for moment in (9000.0, 1000.0, 1010.0, 500.0, 1005.0, 2000.0):
+        time.advance(Event({}, time=moment))
+    assert reported == [(1010.0, 9000.0, 1010.0), (500.0, 500.0, 1010.0), (2000.0, 2000.0, 1010.0)]
+
+
+def test_a_time_counts_at_now_if_it_is_after_it():
+    time = time_after(1000.0, 1010.0, max_skew=60)
+    assert [time.bounded(moment) for moment in (None, 5.0, 1010.0, 9e9, math.inf)] == [
+        None,
+        5.0,
+        1010.0,
+        1010.0,
+        math.inf,
+    ]
+    assert StreamTime(60).bounded(9e9) == 9e9
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, math.inf, math.nan])
@@ -85,12 +125,18 @@ def test_events_are_counted_whatever_their_time():
         [],
         {},
         {"kind": "time"},
+        {"kind": "time", "first": 1.0, "now": 2.0},
+        {"kind": "time", "first": 1.0, "now": 2.0, "seen": [1.0]},
+        {"kind": "time", "first": None, "now": None, "seen": None},
+        {"kind": "time", "first": None, "now": None, "seen": [math.nan]},
+        {"kind": "time", "first": None, "now": None, "seen": [1]},
+        {"kind": "time", "first": None, "now": None, "seen": [1.0, 2.0, 3.0]},
         {"kind": "moons", "now": 3},
-        {"kind": "time", "first": 2.0, "now": 1.0},
-        {"kind": "time", "first": None, "now": 1.0},
-        {"kind": "time", "first": 1, "now": 2},
-        {"kind": "time", "first": -math.inf, "now": 1.0},
-        {"kind": "time", "first": 1.0, "now": math.nan},
+        {"kind": "time", "first": 2.0, "now": 1.0, "seen": []},
+        {"kind": "time", "first": None, "now": 1.0, "seen": []},
+        {"kind": "time", "first": 1, "now": 2, "seen": []},
+        {"kind": "time", "first": -math.inf, "now": 1.0, "seen": []},
+        {"kind": "time", "first": 1.0, "now": math.nan, "seen": []},
         {"kind": "events", "now": -1},
         {"kind": "events", "now": 1.0},
         {"kind": "events", "now": 2**62},
@@ -105,14 +151,3 @@ def test_a_state_that_is_no_time_is_refused(clock, bad):
 def test_a_time_is_not_loaded_as_a_number_of_events():
     with pytest.raises(BadState, match="counts in 'time'"):
         EventCount().load({"kind": "time", "now": 1})
-
-
-@pytest.mark.parametrize(("max_skew", "first"), [(None, 5_000.0), (3_600.0, 5_000.0), (60.0, -math.inf)])
-def test_a_first_time_further_after_the_present_than_the_skew_starts_no_clock(
-    max_skew: float | None, first: float
-) -> None:
-    time = StreamTime(max_skew, present=lambda: 2_000.0)
-    time.advance(Event({}, time=5_000.0))
-    assert time.now == first
-    time.advance(Event({}, time=1_990.0))
-    assert time.now == (first if first > 0.0 else 1_990.0)

@@ -49,7 +49,7 @@ class _FirstWordModel(ProductModel):
     def make(self, arguments: Mapping[str, Any], key: bytes | None) -> FirstWord:
         return FirstWord(**arguments)
 
-    def serve(self, model: FirstWord, max_skew: float | None = None) -> ServedRiver:
+    def serve(self, model: FirstWord) -> ServedRiver:
         return ServedRiver(model, None)
 
     def make_decoder(

@@ -8,7 +8,8 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Event
-from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, WRONG_UNIT
+from stream_bayes.core.events.time import StreamTime
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, JUMPS, LATE_TIMES, WRONG_UNIT
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.engine.time_check import TimeCheck
@@ -46,20 +47,29 @@ def test_times_that_may_be_right_are_not_counted() -> None:
     assert counts(None, None) == {}
 
 
-def jumps(*times: float | None, batch: int = 1) -> dict[str, int]:
-    check = TimeCheck(clock=lambda: NOW, max_skew=7 * 86_400.0)
-    for begin in range(0, len(times), batch):
-        check.inspect([Event({}, time=time) for time in times[begin : begin + batch]])
+def apart(*days: float) -> dict[str, int]:
+    check, time = TimeCheck(clock=lambda: NOW), StreamTime(max_skew=7 * 86_400.0)
+    time.report = check.report_apart
+    for day in days:
+        time.advance(Event({}, time=NOW + day * 86_400.0))
     return dict(check.incidents)
 
 
-@pytest.mark.parametrize("batch", [1, 100])
-def test_records_that_a_clock_lags_behind_are_counted(batch: int) -> None:
-    weeks = [NOW - 70 * YEAR / 365 + day * 86_400.0 for day in range(20)]
-    assert jumps(*weeks, None, weeks[0], batch=batch) == {}
-    # The clock, in 1970 first, is a week further after each; a record of the future moves none.
-    assert jumps(weeks[0] - 28 * 86_400.0, *weeks, NOW + YEAR, batch=batch) == {JUMPS: 4, FUTURE_TIMES: 1}
-    assert jumps(NOW + YEAR, *weeks, batch=batch) == {FUTURE_TIMES: 1}
+def test_records_that_a_clock_lags_behind_or_has_left_behind_are_counted() -> None:
+    days = [float(day) for day in range(-70, -50)]
+    assert apart(*days, days[-3]) == {}
+    # The clock is a week further after each.
+    assert apart(-98.0, -97.0, *days) == {JUMPS: 4}
+    assert apart(*days, days[0], days[1]) == {LATE_TIMES: 2}
+
+
+def test_a_time_that_starts_no_clock_is_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert apart(365.0, -70.0, -69.0, -68.0) == {JUMPS: 1}
+        assert apart(-20_000.0, -70.0, -69.0) == {LATE_TIMES: 1}
+    first, second = [record.getMessage() for record in caplog.records]
+    assert "434 days from the other two of the first three" in first and "it starts no clock" in first
+    assert "19,931 days from the other two" in second and "1972-" in second
 
 
 def test_a_run_warns_once_and_reports_the_total(caplog: pytest.LogCaptureFixture) -> None:
