@@ -545,6 +545,26 @@ class JournalRecovery(OffsetRecovery):
         check_not_below(state, point)
         return ReplayPlan(resume_positions(state, point, gaps), point.positions, entries, state, end)
 
+    def _entries_after_present(
+        self, state: ClusterState, newest: Sequence[JournalRecord]
+    ) -> list[JournalRecord]:
+        """Return the entries of records that the state which a rebuild replaces does not hold.
+
+        Its length alone does not say: a replay that is stopped leaves the length where it began.
+        """
+        if self._present is None:
+            return list(newest)
+        length, identity = self._present.length or 0, self._present.identity
+        read = {
+            part: at for part, at in self._present.positions.items() if state.is_same(part.source, identity)
+        }
+        return [
+            entry
+            for entry in newest
+            if entry.offset >= length
+            and any(part.stop > read.get(part.partition, 0) for part in entry.slices_read)
+        ]
+
     def _plan_from_origin(
         self,
         state: ClusterState,
@@ -559,8 +579,7 @@ class JournalRecovery(OffsetRecovery):
         same bytes, though the journal was pruned in between.
         """
         newest = _of_newest_log(entries)
-        length = 0 if self._present is None else self._present.length or 0
-        self._uncounted = [entry for entry in newest if entry.offset >= length] if rebuild else ()
+        self._uncounted = self._entries_after_present(state, newest) if rebuild else ()
         reached = _reached_in(newest, point)
         if reached.identity and set(reached.identity["topics"]) != set(state.identity["topics"]):
             check_identity(state, reached.identity, "the journal")

@@ -18,7 +18,7 @@ from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.engine.engine import Engine
-from tests.kafka.simulation import Violation, plan_of, simulate, smallest
+from tests.kafka.simulation import Fault, Violation, plan_of, simulate, smallest
 
 HISTORIES = 500
 SOAK_HISTORIES = 50_000
@@ -65,6 +65,11 @@ def test_a_seed_is_a_history(directory: Path) -> None:
     assert first.trace == again.trace and first.step == again.step
     assert first.answers() == again.answers() and first.state() == again.state()
     assert simulate(13, directory / "other").trace != first.trace
+
+
+def test_a_rebuild_that_was_stopped_at_the_last_batch_of_its_replay_is_rebuilt_again(directory: Path) -> None:
+    plan = [Fault(2, "pause", 2), Fault(62, "rebuild", 1), Fault(63, "start", 5), Fault(68, "kill", 5)]
+    simulate(105_948, directory / "history", [*plan, Fault(188, "stop", 2)])
 
 
 # -- mends taken out --------------------------------------------------------------------------------------------------
