@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.learners.base.state import text_of
+from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.incidents import JUMPS, LATE_TIMES
+from stream_bayes.streams.engine.challengers import promoted
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
@@ -170,3 +172,28 @@ def test_records_after_the_first_ones_of_1970_are_counted_while_the_clock_lags(
     other = engine_of(tmp_path / "unclocked", unclocked, rows)
     other.run()
     assert not other.times.incidents
+
+
+@pytest.mark.parametrize("is_fading", [True, False])
+def test_a_model_with_a_clock_and_a_challenger_without_one_change_places(
+    tmp_path: Path, is_fading: bool
+) -> None:
+    kinds = ('kind = "nb"\narguments = { half_life = "1d" }', 'kind = "tan"')
+    model, challenger = kinds if is_fading else kinds[::-1]
+
+    def text(model: str, challenger: str) -> str:
+        head = FADING.replace('model = { kind = "nb", arguments = { half_life = "1d" } }\n', "")
+        return f'{head}[model]\n{model}\n[[challengers]]\nname = "other"\n{challenger}\n'
+
+    rows = days(FAR, RAIN)
+    engine_of(tmp_path, text(model, challenger), rows).run(2)
+    store = SnapshotStore(tmp_path / "state")
+    store.take_over()
+    found = store.latest()
+    assert found is not None
+    store.save(promoted(found.snapshot, "other"))
+    engine = engine_of(tmp_path, text(challenger, model), rows)
+    engine.run()
+    steps = (engine.step, engine.challengers.by_name["other"].step)
+    assert [step.learned for step in steps] == [6, 6]
+    assert [step.has_model_clock for step in steps] == [not is_fading, is_fading]
