@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from stream_bayes.checked_names import closest
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.prequential_gain import PrequentialGain
-from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text, usual_target
+from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.files.column_profile import (
@@ -59,6 +60,7 @@ __all__ = [
     "listed",
     "merged_with",
     "misfits_of",
+    "named_targets",
     "number_of",
     "open_table",
     "warn_of_misfits",
@@ -80,9 +82,10 @@ File = Annotated[
     ),
 ]
 Target = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="Column with the labels. Needed, except for --model bayes-net, which then learns all columns.",
+        help="Column with the labels. Repeatable, for several numbers. Needed, except for --model bayes-net, which "
+        "then learns all columns.",
         show_default=False,
     ),
 ]
@@ -95,6 +98,17 @@ Delimiter = Annotated[
 Time = Annotated[
     str | None, typer.Option(help="Column with the event time: seconds since 1970, or ISO 8601.")
 ]
+
+
+def named_targets(names: Sequence[str] | None) -> str | Sequence[str] | None:
+    """Return the target of a command: one name, several, or None where none is given.
+
+    Examples
+    --------
+    >>> named_targets(["rain"]), named_targets(["rain", "river"]), named_targets(None)
+    ('rain', ['rain', 'river'], None)
+    """
+    return (names[0] if len(names) == 1 else names) if names else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,19 +231,25 @@ class DataFile:
     """An open data file."""
 
     path: Path
-    target: str | None  # the column with the labels; None if there is none
+    target: str | None  # the column with the labels; None if there is none, or several
     source: Source  # the file as a source
     schema: Schema | None  # inferred or declared; None for JSON lines
     profiles: dict[str, ColumnProfile]  # of all columns, by the first rows
     form: CSVFormat | None = None  # of a CSV file; None for others
     # columns that were left out without being ignored by the user, with the reasons
     left_out: dict[str, str] = field(default_factory=dict)
-    # features that give the label away, as `leaks_in` returns them
-    leaks: dict[Any, bool] = field(default_factory=dict)
+    # features that give the label away, as `leaks_in` returns them, by target
+    leaks: dict[str, dict[Any, bool]] = field(default_factory=dict)
     # Of columns that look like identifiers, whether their values recur and what they tell about the label.
     measured: dict[str, PrequentialGain] = field(default_factory=dict)
     # Of columns for which it is a feature whether their cell is missing, what that tells about the label.
     blanks: dict[str, PrequentialGain] = field(default_factory=dict)
+    targets: Sequence[str] = ()  # the columns of several labels; empty of one
+
+    @property
+    def all_targets(self) -> Sequence[str]:
+        """The columns with labels."""
+        return self.targets if self.target is None else [self.target]
 
     @property
     def guesses(self) -> list[str]:
@@ -240,7 +260,11 @@ class DataFile:
     @cached_property
     def features(self) -> dict[str, ColumnProfile]:
         """The profiles of the features."""
-        fields: Fields = self.source.fields if hasattr(self.source, "fields") else Fields(target=self.target)
+        fields: Fields = (
+            self.source.fields
+            if hasattr(self.source, "fields")
+            else Fields(target=self.target or self.targets or None)
+        )
         return {name: profile for name, profile in self.profiles.items() if fields.is_feature(name)}
 
     def is_numeric(self, name: str) -> bool:
@@ -292,8 +316,9 @@ class DataFile:
         if texts:
             read = [f"{name} ({len(text.words)} words are features)" for name, text in texts.items()]
             lines.append(f"  texts ({len(texts)}): {listed(read)}")
-        if self.target in self.profiles:
-            lines.append(f"  target {self.target}: {self._labels()}")
+        lines += [
+            f"  target {name}: {self._labels(name)}" for name in self.all_targets if name in self.profiles
+        ]
         missing = {
             name: each.missing.total() for name, each in self.profiles.items() if each.missing and each.values
         }
@@ -337,8 +362,8 @@ class DataFile:
             )
         return lines
 
-    def _labels(self) -> str:
-        profile = self.profiles[self.target or ""]
+    def _labels(self, target: str) -> str:
+        profile = self.profiles[target]
         counts = profile.counts
         text = "1 label" if profile.distinct == 1 else f"{profile.distinct:,} labels"
         if counts and len(counts) <= MANY_LABELS:
@@ -368,7 +393,7 @@ class DataFile:
 
     def warnings(self) -> list[str]:
         """Return the problems of the target, one per line."""
-        found: list[str] = leak_warnings(self.leaks, self.target or "")
+        found = [line for target, leaks in self.leaks.items() for line in leak_warnings(leaks, target)]
         profile = None if self.target is None else self.profiles.get(self.target)
         if profile is None or not profile.values:
             return found
@@ -420,8 +445,8 @@ def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
     return ", ".join(names[:most]) + more if names else "none"
 
 
-def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile:
-    """Return a data file as a table, with the schema inferred from its first rows.
+def open_table(file: Path, target: str | Sequence[str] | None, options: DataOptions) -> DataFile:
+    """Return a data file as a table, with the schema inferred from its first rows. `target` names one column or more.
 
     Raises
     ------
@@ -441,7 +466,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
     if kind == "csv":
         form = options.form_of(file, [*fields.roles.values(), *ignore, *options.nominal, *options.numeric])
         with closing(CSVSource(file, fields, form=form)) as opened:  # refuses what is not there
-            if "" in opened.columns and "" not in (target, *ignore):
+            if "" in opened.columns and "" not in (*fields.roles.values(), *ignore):
                 left_out[""] = "an index that pandas or R wrote"
         profiles = profile_of(file, form=form)
         if not any(each.values or each.missing for each in profiles.values()):
@@ -449,14 +474,14 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
                 first_records(file, opened)
     else:
         with closing(_source(kind, file, fields, None)) as typed:
-            profiles = _profiles_of(first_records(file, typed), file, target)
+            profiles = _profiles_of(first_records(file, typed), file, fields)
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
     blanks: dict[str, PrequentialGain] = {}
     if suspects:
         with closing(_source(kind, file, fields, None, form)) as plain:
-            measured = _measured(plain, suspects)
+            measured = _measured(plain, suspects, fields)
     if options.drop_ids:
         left_out |= {
             name: f"an identifier: {_recurrence(each)}" for name, each in measured.items() if not each.tells
@@ -467,18 +492,33 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> DataFile
         if options.blanks and target is not None:
             with closing(_source(kind, file, fields, schema, form)) as unread:
                 suspected = [name for name in schema.columns if name in profiles and profiles[name].missing]
-                blanks = _telling_blanks(unread, schema, suspected)
+                blanks = _telling_blanks(unread, schema, suspected, fields)
         declared = with_kinds(schema, options.nominal, options.numeric)
         schema = Schema(declared.columns, schema.classes, schema.target, schema.unknown, blanks=[*blanks])
     source = _source(kind, file, fields, schema, form)
-    leaks: dict[Any, bool] = {}
+    leaks: dict[str, dict[Any, bool]] = {}
     if target is not None:
         with closing(_source(kind, file, fields, schema, form)) as again:
             rows = min(FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // max(len(profiles), 1)))
-            leaks = leaks_in(
-                record for record in first_records(file, again, rows) if isinstance(record, Event)
-            )
-    return DataFile(file, target, source, schema, profiles, form, left_out, leaks, measured, blanks)
+            events = [record for record in first_records(file, again, rows) if isinstance(record, Event)]
+        for k, name in enumerate(_targets_of(fields)):
+            leaks[name] = leaks_in(replace(event, y=_labels_of(event, fields)[k]) for event in events)
+    one = target if isinstance(target, str) else None
+    return DataFile(
+        file, one, source, schema, profiles, form, left_out, leaks, measured, blanks, fields.targets
+    )
+
+
+def _targets_of(fields: Fields) -> Sequence[str]:
+    """Return the names of the targets; of one, it alone."""
+    return fields.targets or [fields.target] if isinstance(fields.target, str) else fields.targets
+
+
+def _labels_of(event: Event, fields: Fields) -> Sequence[Any]:
+    """Return the label of each target."""
+    if not fields.targets:
+        return [event.y]
+    return [None] * len(fields.targets) if event.y is None else [event.y[name] for name in fields.targets]
 
 
 def _source(
@@ -505,10 +545,9 @@ def _schema_of(
 
     Files that declare their types keep these; texts are read as the profile says.
     """
-    target = fields.target
     if kind == "csv":
         specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
-        return Schema(specs, target=target or usual_target(specs))
+        return Schema(specs, target=fields.label_name(specs))
     if kind == "jsonl":
         return inferred_json_schema(file, fields, profiles)
     with closing(_source(kind, file, fields, None, form)) as source:
@@ -521,18 +560,24 @@ def _schema_of(
     return Schema(columns, own.classes, own.target, own.unknown)
 
 
-def _measured(source: Source, names: Sequence[str]) -> dict[str, PrequentialGain]:
-    """Return whether the values of columns recur in a source, and what they tell about its labels."""
-    measured = {name: PrequentialGain() for name in names}
+def _measured(source: Source, names: Sequence[str], fields: Fields) -> dict[str, PrequentialGain]:
+    """Return whether the values of columns recur in a source, and what they tell about its labels: of several targets,
+    about the one that they tell most of.
+    """
+    gains = {name: [PrequentialGain() for _ in fields.targets or "1"] for name in names}
     for record in records_of(source, EXAMINED_ROWS):
         if isinstance(record, Event):
-            for name, each in measured.items():
+            labels = _labels_of(record, fields)
+            for name, of_targets in gains.items():
                 if (value := record.x.get(name)) is not None:
-                    each.add(value, record.y)
-    return measured
+                    for each, label in zip(of_targets, labels, strict=True):
+                        each.add(value, label)
+    return {name: max(of_targets, key=lambda each: each.gain) for name, of_targets in gains.items()}
 
 
-def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dict[str, PrequentialGain]:
+def _telling_blanks(
+    source: Source, schema: Schema, names: Sequence[str], fields: Fields
+) -> dict[str, PrequentialGain]:
     """Return the columns of which it tells something about the label whether their cell is missing.
 
     Of columns that are missing together, one is enough.
@@ -543,9 +588,11 @@ def _telling_blanks(source: Source, schema: Schema, names: Sequence[str]) -> dic
     for name in names:
         feature = schema.features_of[name][0]
         pattern = bytes(event.x.get(feature) is None for event in rows)
-        gain = PrequentialGain()
+        gains = [PrequentialGain() for _ in fields.targets or "1"]
         for event, is_missing in zip(rows, pattern, strict=True):
-            gain.add(is_missing, event.y)
+            for each, label in zip(gains, _labels_of(event, fields), strict=True):
+                each.add(is_missing, label)
+        gain = max(gains, key=lambda each: each.gain)
         if gain.tells and pattern not in patterns:
             patterns.add(pattern)
             telling[name] = gain
@@ -584,7 +631,7 @@ def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) ->
             if kind != format_of(table.path):
                 raise BadValue(f"expected files of one format, got {table.path} and {file}")
             left_out = (*options.ignore, *table.left_out)
-            fields = Fields(target=table.target, time=options.time, ignore=left_out)
+            fields = Fields(target=table.target or table.targets or None, time=options.time, ignore=left_out)
             opened.append(_source(kind, file, fields, table.schema, table.form, name))
         return MergedSource(opened, SOURCE)
     except BaseException:
@@ -610,9 +657,9 @@ def label_cuts(table: DataFile, bins: int) -> list[float]:
     return cut_points(values, bins)
 
 
-def label_amount(table: DataFile) -> Amount:
-    """Return how the numbers of a numeric target are written."""
-    column = table.profiles[table.target or ""].kind.column
+def label_amount(table: DataFile, target: str | None = None) -> Amount:
+    """Return how the numbers of a numeric target are written; by default of the only one."""
+    column = table.profiles[target or table.target or ""].kind.column
     return column if isinstance(column, Amount) else Amount()
 
 
@@ -625,18 +672,22 @@ def number_of(label: object, amount: Amount) -> float | None:
     return float(number) if isinstance(number, (int, float)) else None
 
 
-def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:
-    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
+def _profiles_of(records: Iterable[Record], file: Path, fields: Fields) -> dict[str, ColumnProfile]:
+    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has a target."""
     events = [record for record in records if isinstance(record, Event)]
-    rows: list[Mapping[str, object]] = [event.x for event in events]
-    if target is not None and any(event.y is not None for event in events):
-        rows = [{**event.x, target: event.y} for event in events]
+    targets, rows = _targets_of(fields), list[Mapping[str, object]]()
+    labels = [_labels_of(event, fields) for event in events]
+    known = [name for k, name in enumerate(targets) if any(each[k] is not None for each in labels)]
+    for event, of_event in zip(events, labels, strict=True):
+        named = dict(zip(targets, of_event, strict=True)) if targets else {}
+        rows.append({**event.x, **{name: named[name] for name in known}})
     profiles = typed_profiles(rows)
-    if events and target is not None and target not in profiles:
-        raise SchemaError(
-            f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
-            f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
-        )
+    for target in targets if events else ():
+        if target not in profiles:
+            raise SchemaError(
+                f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
+                f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
+            )
     return profiles
 
 

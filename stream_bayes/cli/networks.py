@@ -19,7 +19,12 @@ __all__ = ["check_target", "named_network"]
 
 
 def check_target(
-    file: Path, target: str | None, models: Sequence[str], options: DataOptions, *, runs: bool = False
+    file: Path,
+    target: str | Sequence[str] | None,
+    models: Sequence[str],
+    options: DataOptions,
+    *,
+    runs: bool = False,
 ) -> None:
     """Raise `BadValue` if no target is given and a model needs one. `runs` is True where a pipeline runs the model."""
     if target is not None:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes.cli.data_file import misfits_of, warn_of_misfits
 from stream_bayes.cli.output import console, note, print_json, print_table
+from stream_bayes.core.measures.variable_errors import TargetMeasures
 from stream_bayes.streams.engine.challengers import Challenger
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
@@ -42,7 +43,10 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         def show(reached: Reached) -> None:
             measures = engine.step.losses.windowed
             right = ""
-            if measures.weight and engine.step.model.predicts_numbers:
+            if measures.weight and isinstance(measures, TargetMeasures):
+                recent = {name: each.windowed for name, each in engine.step.losses.by_name.items()}
+                right = ", ".join(f"RMSE of {name} {each.rmse:.4g}" for name, each in recent.items())
+            elif measures.weight and engine.step.model.predicts_numbers:
                 right = f"RMSE {measures.rmse:.4g} recently"
             elif measures.weight:
                 right = f"{measures.accuracy:.1%} correct recently"
@@ -89,7 +93,7 @@ def summary(engine: Engine) -> dict[str, Any]:
 
 
 def _errors(step: Step) -> dict[str, Any]:
-    """Return the measures of the numbers that a network without a class predicts, by variable."""
+    """Return the measures of numbers by variable, of a network without a class, or by target."""
     if step.errors is None:
         return {}
     return {
@@ -171,15 +175,15 @@ def print_summary(engine: Engine, json: bool) -> None:
         )
         if not engine.step.losses.cumulative.weight:
             measures = measures[:1]
-        measures += [
-            {
-                "measure": f"{measure.replace('_', ' ')} of {name}",
-                "whole stream": value,
-                "last 1,000": each["last_1000"][measure],
-            }
-            for name, each in result["errors"].items()
-            for measure, value in each["cumulative"].items()
-        ]
+    measures += [
+        {
+            "measure": f"{measure.replace('_', ' ')} of {name}",
+            "whole stream": value,
+            "last 1,000": each["last_1000"][measure],
+        }
+        for name, each in result["errors"].items()
+        for measure, value in each["cumulative"].items()
+    ]
     if engine.step.losses.cumulative.weight or (result["surprise"] is not None and run):
         print_table(title, measures, right=("whole stream", "last 1,000"))
     else:

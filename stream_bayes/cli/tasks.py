@@ -10,9 +10,17 @@ import typer
 from stream_bayes.checked_names import check_known
 from stream_bayes.cli.data_file import MANY_LABELS, DataFile
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, LEARNERS, REGRESSION, REGRESSORS
+from stream_bayes.learners.catalogue import (
+    DEFAULT,
+    DEFAULT_REGRESSOR,
+    LEARNERS,
+    REGRESSION,
+    REGRESSORS,
+    SEVERAL_TARGETS,
+    TARGET_MODELS,
+)
 
-__all__ = ["Task", "chosen_model", "is_regression", "is_regressor", "seen_task"]
+__all__ = ["Task", "check_several", "chosen_model", "is_regression", "is_regressor", "seen_task"]
 
 TASKS = ("classification", REGRESSION)
 MOST_CLEAR_CLASSES = 2  # distinct whole numbers; more may be classes or amounts
@@ -36,7 +44,7 @@ def is_regressor(model: str) -> bool:
     >>> is_regressor("bayesian-regression"), is_regressor("aode")
     (True, False)
     """
-    return model not in LEARNERS and model in REGRESSORS
+    return model not in LEARNERS and (model in REGRESSORS or model in TARGET_MODELS)
 
 
 def is_regression(models: Sequence[str] | None, task: str | None) -> bool:
@@ -69,6 +77,10 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
     """
     if task is not None:
         check_known("task", task, TASKS)
+    if table.targets:
+        check_several(table, [model] if model is not None else [], task)
+        chosen = f"{', '.join(table.targets)} are several targets, so {SEVERAL_TARGETS} learns them"
+        return model or SEVERAL_TARGETS, [] if model is not None else [chosen]
     if model is not None:
         of_model = REGRESSION if is_regressor(model) else "classification"
         if task is not None and task != of_model:
@@ -86,6 +98,28 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
     distinct = table.profiles[table.target or ""].distinct
     amounts = f"{table.target} has {distinct} whole numbers, which are learned as classes, though they "
     return DEFAULT, [f"unsure: {amounts}may be amounts; for these: --task regression"]
+
+
+def check_several(table: DataFile, models: Sequence[str], task: str | None) -> None:
+    """Raise `BadValue` if a model does not learn several targets, or a target holds no numbers."""
+    for model in models:
+        if model not in TARGET_MODELS:
+            raise BadValue(
+                f"--target is given {len(table.targets)} times, and {model} learns one target: --model "
+                f"{SEVERAL_TARGETS}, or one command for each target"
+            )
+    if task is not None and task != REGRESSION:
+        raise BadValue(
+            f"--task {task}: several targets are numbers; for classes: one command for each target"
+        )
+    for name in table.targets:
+        profile = table.profiles[name]
+        if profile.values and not profile.is_numeric:
+            examples = ", ".join(list(profile.counts)[:3])
+            raise BadValue(
+                f"--target {name}: several targets are numbers, and this column holds names ({examples}); leave it a "
+                f"feature, or train a classifier on it alone"
+            )
 
 
 def seen_task(table: DataFile) -> tuple[str, bool]:

@@ -14,6 +14,7 @@ from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.streams.contracts.source import Record
 
 __all__ = ["TableTraining", "in_random_order"]
@@ -67,9 +68,14 @@ class TableTraining:
         self.bad: Counter[str] = Counter()
         self._labels: Counter[Any] = Counter()  # the rows of each, of a class
         self._table = table
-        self._amount = label_amount(table) if is_regressor(name) else None
+        # how the numbers of each target are written; None for classes
+        self._amounts = (
+            {target: label_amount(table, target) for target in table.all_targets}
+            if is_regressor(name)
+            else None
+        )
         self._learns_unlabelled = getattr(learner, "unlabelled", "refuse") == "em"
-        is_ours = isinstance(learner, BayesClassifier | BayesRegressor)
+        is_ours = isinstance(learner, BayesClassifier | BayesRegressor | MultiTargetRegression)
         self._is_timed = is_ours and learner.store.tables.timed
 
     def learn(self, record: Event | Record) -> None:
@@ -86,7 +92,7 @@ class TableTraining:
             self.bad[record.reason] += 1
             return
         try:
-            if self._table.target is None:
+            if not self._table.all_targets:
                 self.learner.learn_one(record.x)
                 self.learned += 1
             elif record.y is None:
@@ -104,17 +110,23 @@ class TableTraining:
             self.learner.learn_one(x, None)
 
     def _learn_labelled(self, event: Event) -> None:
-        label = event.y if self._amount is None else number_of(event.y, self._amount)
-        if label is None:
-            self.bad["its target is not a number"] += 1
-            return
+        label = event.y
+        if self._amounts is not None:
+            values = event.y if self._table.targets else {self._table.target: event.y}
+            label = {name: number_of(values[name], amount) for name, amount in self._amounts.items()}
+            if bad := [name for name, number in label.items() if number is None]:
+                what = f"target {bad[0]}" if self._table.targets else "target"
+                self.bad[f"its {what} is " + ("missing" if values[bad[0]] is None else "not a number")] += 1
+                return
+            if not self._table.targets:
+                (label,) = label.values()
         answer = None if self.sets is None else self.learner.predict_proba_one(event.x)
         if self._is_timed:
             self.learner.learn_one(event.x, label, at=event.time)
         else:
             self.learner.learn_one(event.x, label)
         self.learned += 1
-        if self._amount is None:
+        if self._amounts is None:
             self._labels[label] += 1
         first = next((value for value in event.x.values() if isinstance(value, str)), "")
         self.sums += first.strip().casefold() in SUMS
@@ -125,14 +137,17 @@ class TableTraining:
         """Raise `BadValue` if no row was learned, with the reason."""
         if self.learned:
             return
-        file, target = self._table.path, self._table.target
-        if target is None:
+        file, target = self._table.path, " or ".join(map(repr, self._table.all_targets))
+        if not target:
             raise BadValue(f"{file}: there is no row to learn")
-        if self._amount is not None and self.bad:
+        if self._table.targets and self.bad:
+            reasons = "; ".join(f"{count:,} rows: {reason}" for reason, count in self.bad.items())
+            raise BadValue(f"{file}: no row has a number in each target, so nothing was learned; {reasons}")
+        if self._amounts is not None and self.bad:
             raise BadValue(
-                f"{file}: no row has a number in the column {target!r}; for classes: --task classification"
+                f"{file}: no row has a number in the column {target}; for classes: --task classification"
             )
-        raise BadValue(f"{file}: no row has a label in the column {target!r}, so nothing was learned")
+        raise BadValue(f"{file}: no row has a label in the column {target}, so nothing was learned")
 
     def coverages(self) -> dict[str, float]:
         """Return the share of rows whose label the sets held, by their level."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["BASELINES", "NumberAnswer", "RegressionEvaluation", "RegressionFigures", "evaluate_regression"]
 
 BASELINES = ("no change", "mean")  # the last target learned, and the mean of all
+ONLY = "\0"  # stands for the name of the target where there is one
 WIDTHS = 3  # parts of the events, by the width of their intervals
 PERIODS = 10  # of the stream
 
@@ -139,7 +140,8 @@ class RegressionFigures(msgspec.Struct, frozen=True):
 
 
 class RegressionEvaluation(Mapping[str, RegressionFigures]):
-    """The measures of regressors by name, those of two baselines last. As text it is a table.
+    """The measures of regressors by name, those of two baselines last. As text it is a table. Of several targets each
+    regressor has measures of each, by names such as `"MultiTargetRegression of rain"`.
 
     Parameters
     ----------
@@ -268,7 +270,7 @@ class _Scores:
 
     def __init__(self) -> None:
         self.events = self.densities = self.ranked = 0
-        self.square = self.absolute = self.log_density = self.crps = self.seconds = 0.0
+        self.square = self.absolute = self.log_density = self.crps = 0.0
         self.widths = array("d")  # 8 bytes for each event: a median that is updated would not be exact
         self.held = array("b")  # 1 for each event whose target its interval held
         self.tenths = [0] * BINS
@@ -299,8 +301,8 @@ class _Scores:
         if below is not None:
             self.tenths[min(int(BINS * below), BINS - 1)] += 1
 
-    def figures(self, variance: float, learned: int) -> RegressionFigures:
-        """Return the measures; `variance` is that of the targets."""
+    def figures(self, variance: float, seconds: float) -> RegressionFigures:
+        """Return the measures; `variance` is that of the targets, `seconds` the time of an event."""
         square = _share(self.square, self.events)
         return RegressionFigures(
             self.events,
@@ -311,7 +313,7 @@ class _Scores:
             median(self.widths) if self.widths else math.nan,
             _share(self.log_density, self.densities),
             _share(self.crps, self.ranked),
-            1e6 * _share(self.seconds, learned),
+            1e6 * seconds,
             _shares([self.held[k] for k in np.argsort(self.widths, kind="stable")], WIDTHS),
             _shares(self.held, PERIODS),
             [count / total for count in self.tenths] if (total := sum(self.tenths)) else [],
@@ -332,29 +334,37 @@ class _Regressor:
     def __init__(self, name: str, model: Any, level: float, *, keeps_answers: bool) -> None:
         self.name, self.model, self.level = name, model, level
         self.keeps_answers = keeps_answers
-        self.answers: list[NumberAnswer] = []
-        self.scores = _Scores()
+        self.answers: defaultdict[Any, list[NumberAnswer]] = defaultdict(list)  # by target
+        self.scores: defaultdict[Any, _Scores] = defaultdict(_Scores)  # by target
+        self.seconds = 0.0
         self.waiting: dict[int, Any] = {}  # samples as their predictions saw them, by number
         self._holds = hasattr(model, "hold")
         last = [*model.steps.values()][-1] if hasattr(model, "steps") else model
         self._has_intervals = hasattr(model, "predict_interval_one")
         self._has_densities = hasattr(model, "predict_distribution_one")
-        if not isinstance(last, base.Regressor):
+        if not isinstance(last, base.Regressor | base.MultiTargetRegressor):
             raise BadValue(f"{name}: expected a regressor, got a {type(last).__name__}")
+        self.has_targets = isinstance(last, base.MultiTargetRegressor)
 
-    def answer(self, step: EvaluationStep) -> _Forecast:
-        """Predict a sample."""
+    def answer(self, step: EvaluationStep) -> dict[Any, _Forecast]:
+        """Predict a sample: a forecast of each target."""
         begin = time.perf_counter()
         prediction = self.model.predict_one(step.x)
-        self.scores.seconds += time.perf_counter() - begin
+        self.seconds += time.perf_counter() - begin
         interval = self.model.predict_interval_one(step.x, self.level) if self._has_intervals else None
         distribution = self.model.predict_distribution_one(step.x) if self._has_densities else None
         if self._holds and step.kind is PREDICT:
             self.waiting[step.number] = self.model.hold(step.x)
-        return _Forecast(float(prediction or 0.0), interval, distribution)
+        if not self.has_targets:
+            return {ONLY: _Forecast(float(prediction or 0.0), interval, distribution)}
+        intervals, distributions = interval or {}, distribution or {}
+        return {
+            name: _Forecast(float(number or 0.0), intervals.get(name), distributions.get(name))
+            for name, number in (prediction or {}).items()
+        }
 
-    def score(self, step: EvaluationStep, target: float, answer: _Forecast) -> None:
-        """Score an answer."""
+    def score(self, step: EvaluationStep, name: Any, target: float, answer: _Forecast) -> None:
+        """Score an answer about a target."""
         prediction, interval, distribution = answer
         log_density = None if distribution is None else float(distribution.log_density(target))
         if log_density is not None and not math.isfinite(log_density):
@@ -369,28 +379,29 @@ class _Regressor:
         below = None
         if log_density is not None and hasattr(distribution, "below"):
             below = float(distribution.below(target))
-        self.scores.add(target, prediction, interval, log_density, crps, below)
+        self.scores[name].add(target, prediction, interval, log_density, crps, below)
         if self.keeps_answers:
-            self.answers.append(
+            self.answers[name].append(
                 NumberAnswer(step.number, step.x, target, prediction, interval, log_density, step.event)
             )
 
-    def learn(self, step: EvaluationStep, target: float) -> None:
+    def learn(self, step: EvaluationStep, targets: dict[Any, float]) -> None:
         """Learn a sample."""
+        target: Any = targets if self.has_targets else targets[ONLY]
         x = self.waiting.pop(step.number, step.x)
         begin = time.perf_counter()
         if step.weight == 1.0:
             self.model.learn_one(x, target)
         else:
             self.model.learn_one(x, target, w=step.weight)
-        self.scores.seconds += time.perf_counter() - begin
+        self.seconds += time.perf_counter() - begin
 
 
 class _Answers(NamedTuple):
     """Answers given when a sample came."""
 
-    of_regressors: list[_Forecast]
-    of_baselines: tuple[float, float]
+    of_regressors: list[dict[Any, _Forecast]]
+    of_baselines: dict[Any, tuple[float, float]]
 
 
 class _RegressionRun:
@@ -398,11 +409,14 @@ class _RegressionRun:
 
     def __init__(self, regressors: list[_Regressor]) -> None:
         self.regressors = regressors
-        self.baselines = {name: _Scores() for name in BASELINES}
+        self.baselines: dict[str, defaultdict[Any, _Scores]] = {
+            name: defaultdict(_Scores) for name in BASELINES
+        }
         self.waiting: dict[int, _Answers | None] = {}
-        self.targets = Var(ddof=0)
+        self.targets: defaultdict[Any, Var] = defaultdict(lambda: Var(ddof=0))
         self.learned = self.scored = self.unanswered = 0
-        self.last = self.total = 0.0
+        self.last: dict[Any, float] = {}
+        self.totals: defaultdict[Any, float] = defaultdict(float)
 
     def take(self, step: EvaluationStep) -> None:
         """Do what a step says."""
@@ -415,29 +429,64 @@ class _RegressionRun:
             self.waiting[step.number] = self._answers(step) if self.learned else None
             if step.kind is PREDICT:
                 return
-        target = _target_of(step)
+        targets = self._targets_of(step)
         answers = self.waiting.pop(step.number)
         if answers is None:
             self.unanswered += 1
         else:
             self.scored += 1
-            self.targets.update(target)
-            for each, answer in zip(self.regressors, answers.of_regressors, strict=True):
-                each.score(step, target, answer)
-            for name, prediction in zip(BASELINES, answers.of_baselines, strict=True):
-                self.baselines[name].add(target, prediction)
+            for name, target in targets.items():
+                self._score(step, name, target, answers)
         for each in self.regressors:
             with _noting(each, step):
-                each.learn(step, target)
+                each.learn(step, targets)
         self.learned += 1
-        self.last, self.total = target, self.total + target
+        self.last = targets
+        for name, target in targets.items():
+            self.totals[name] += target
+
+    def _score(self, step: EvaluationStep, name: Any, target: float, answers: _Answers) -> None:
+        """Score the answers about a target. A regressor that did not predict it is not scored."""
+        self.targets[name].update(target)
+        for each, forecasts in zip(self.regressors, answers.of_regressors, strict=True):
+            if name in forecasts:
+                each.score(step, name, target, forecasts[name])
+        if name in answers.of_baselines:
+            for baseline, prediction in zip(BASELINES, answers.of_baselines[name], strict=True):
+                self.baselines[baseline][name].add(target, prediction)
+
+    def _targets_of(self, step: EvaluationStep) -> dict[Any, float]:
+        """Return the targets of a sample by name. Raise `BadValue` if they are not those that all regressors learn."""
+        several = isinstance(step.y, Mapping | tuple)  # a tuple of pairs where they came as an event
+        for each in self.regressors:
+            if each.has_targets is not several:
+                raise BadValue(
+                    f"{each.name}: learns {'several targets' if each.has_targets else 'one target'}, and sample "
+                    f"{step.number} of the stream has {'several' if several else 'one'}"
+                )
+        if not several:
+            return {ONLY: _number_of(step, step.y)}
+        return {name: _number_of(step, y) for name, y in dict(step.y).items()}
+
+    def figures(self) -> dict[str, RegressionFigures]:
+        """Return the measures of the regressors and the baselines, by name and target."""
+        everyone = [(each.name, each.scores, each.seconds) for each in self.regressors]
+        everyone += [(name, scores, 0.0) for name, scores in self.baselines.items()]
+        return {
+            _named(name, target): scores[target].figures(
+                self.targets[target].get(), _share(seconds, self.learned)
+            )
+            for name, scores, seconds in everyone
+            for target in self.targets or [ONLY]
+        }
 
     def _answers(self, step: EvaluationStep) -> _Answers:
         answers = []
         for each in self.regressors:
             with _noting(each, step):
                 answers.append(each.answer(step))
-        return _Answers(answers, (self.last, self.total / self.learned))
+        means = {name: total / self.learned for name, total in self.totals.items()}
+        return _Answers(answers, {name: (last, means[name]) for name, last in self.last.items()})
 
 
 @contextmanager
@@ -454,7 +503,7 @@ def evaluate_regression(
     stream: Stream | str | PathLike[str],
     regressors: Any,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     delay: int | timedelta = 0,
     level: float = 0.9,
@@ -472,9 +521,10 @@ def evaluate_regression(
     stream
         As of `evaluate`. Targets are numbers, or texts that are numbers, as in a CSV file.
     regressors
-        A regressor of this package or of River's, a pipeline that ends in one, or `{name: regressor}`.
+        A regressor of this package or of River's, a pipeline that ends in one, or `{name: regressor}`. Regressors of
+        several targets learn samples whose target is `{name: number}`.
     target
-        The field that holds the target, for a path and for dicts.
+        The field that holds the target, for a path and for dicts; a list of fields for several targets.
     ignore
         Fields that are no features, for a path and for dicts.
     delay
@@ -531,10 +581,14 @@ def evaluate_regression(
                     progress(run.scored)
             if should_stop is not None and should_stop():
                 break
-    scores = {each.name: each.scores for each in run.regressors} | run.baselines
+    answers = {
+        _named(each.name, target): each.answers[target]
+        for each in run.regressors
+        for target in run.targets or [ONLY]
+    }
     return RegressionEvaluation(
-        {name: each.figures(run.targets.get(), run.learned) for name, each in scores.items()},
-        {each.name: each.answers for each in run.regressors},
+        run.figures(),
+        answers,
         level,
         arrivals.skipped,
         len(run.waiting),
@@ -542,9 +596,13 @@ def evaluate_regression(
     )
 
 
-def _target_of(step: EvaluationStep) -> float:
-    """Return the target of a sample; a text that is a number is one."""
-    y = step.y
+def _named(name: str, target: Any) -> str:
+    """Return the name of a regressor's measures of a target."""
+    return name if target == ONLY else f"{name} of {target}"
+
+
+def _number_of(step: EvaluationStep, y: Any) -> float:
+    """Return a target of a sample; a text that is a number is one."""
     if isinstance(y, str):
         with suppress(ValueError):
             y = float(y)

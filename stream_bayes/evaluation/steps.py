@@ -113,6 +113,8 @@ class Arrivals:
         if isinstance(record, tuple) and 2 <= len(record) <= 3:
             return (EvaluationStep(PREDICT_AND_LEARN, next(self._numbers), *record),)
         if isinstance(record, Event):
+            if isinstance(record.y, Mapping):  # several targets: as a value, which waits like any label
+                record = msgspec.structs.replace(record, y=tuple(record.y.items()))
             actions = [*self._pending.advance(record), *self._pending.arrive(record)]
             return [step for action in actions for step in self._do(action)]
         if isinstance(record, BadRecord):

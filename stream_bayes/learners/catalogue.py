@@ -23,6 +23,8 @@ __all__ = [
     "NETWORK",
     "REGRESSION",
     "REGRESSORS",
+    "SEVERAL_TARGETS",
+    "TARGET_MODELS",
     "UNLABELLED",
     "VERBS",
     "Declaration",
@@ -35,6 +37,7 @@ __all__ = [
 DEFAULT = "adaptive"  # where none is named
 DEFAULT_REGRESSOR = "adaptive-regression"  # the same, for labels that are numbers
 REGRESSION = "regression"  # the task of learners whose label is a number
+SEVERAL_TARGETS = "multi-target-regression"  # where a label is several numbers
 NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
 # What a learner can do beside learning and predicting one event, by the words of docs/which-learner.md.
@@ -617,20 +620,24 @@ _RUN_AS_EVENTS = (
     "it learns events without a label: run it in a pipeline (run, replay) without a target, or from Python; for names "
     "and numbers there is stream-bayes anomalies, too"
 )
-_FROM_PYTHON = (
-    "it learns several targets, and a pipeline or command has one: use MultiTargetRegression from Python, or run one "
-    "bayesian-regression for each target"
+_NAME_ALL_TARGETS = (
+    "it learns several targets: name them all, as --target rain --target river, or target = ['rain', 'river'] in a "
+    "pipeline's source; for one target: bayesian-regression"
 )
 LEARNERS: Registry[type[Any]] = Registry(
     "model",
     "learners",
     _paths("classification"),
-    refusals={**dict.fromkeys(_OF_EVENTS, _RUN_AS_EVENTS), "multi-target-regression": _FROM_PYTHON},
+    refusals={**dict.fromkeys(_OF_EVENTS, _RUN_AS_EVENTS), SEVERAL_TARGETS: _NAME_ALL_TARGETS},
+)
+# Models of several targets.
+TARGET_MODELS: Registry[type[Any]] = Registry(
+    "model of several targets", "target_models", {SEVERAL_TARGETS: SEVERAL_LABELS["MultiTargetRegression"]}
 )
 # Models of events without a label that a pipeline runs, besides `NETWORK`.
 EVENT_MODELS: Registry[type[Any]] = Registry("model of events", "event_models", _OF_EVENTS)
 REGRESSORS: Registry[type[Any]] = Registry(
-    "regressor", "regressors", _paths(REGRESSION), refusals={"multi-target-regression": _FROM_PYTHON}
+    "regressor", "regressors", _paths(REGRESSION), refusals={SEVERAL_TARGETS: _NAME_ALL_TARGETS}
 )
 
 

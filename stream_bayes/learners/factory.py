@@ -6,7 +6,7 @@ Such a file holds a name from the catalogue, never a path to import.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from stream_bayes.checked_names import check_arguments, check_known, construct, construction_errors
@@ -28,6 +28,7 @@ from stream_bayes.learners.catalogue import (
     NETWORK,
     REGRESSION,
     REGRESSORS,
+    TARGET_MODELS,
     declaration_of,
     inner_names,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "make_network",
     "make_regressor",
     "make_search",
+    "make_target_model",
     "summary_of",
 ]
 
@@ -143,6 +145,29 @@ def make_regressor(
             check_arguments("features", table, inspect.signature(FourierFeatures).parameters)
             settings["features"] = FourierFeatures.from_json(table)
     return construct(name, made, settings)
+
+
+def make_target_model(
+    name: str, arguments: Mapping[str, Any] | None, targets: Sequence[str], schema: Schema | None = None
+) -> Any:
+    """Make a regressor of several targets. `name` is one of `TARGET_MODELS`.
+
+    Raises
+    ------
+    BadValue
+        If there is no such name or argument.
+
+    Examples
+    --------
+    >>> make_target_model("multi-target-regression", {"strength": 0.5}, ["rain", "river"]).target_names
+    ['rain', 'river']
+    """
+    made = TARGET_MODELS[name]
+    settings = dict(arguments or {})
+    check_arguments(name, settings, [each for each in arguments_of(made) if each != "targets"])
+    if schema is not None:
+        settings["schema"] = schema
+    return construct(name, made, {**settings, "targets": [*targets]})
 
 
 def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:

@@ -28,7 +28,7 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier, is_within_window
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
-from stream_bayes.learners.catalogue import DECLARED, UNLABELLED, class_named
+from stream_bayes.learners.catalogue import DECLARED, SEVERAL_LABELS, UNLABELLED, class_named
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
 from stream_bayes.networks.bayes_net import BayesNet
@@ -281,7 +281,8 @@ def load_answering(path: Path, key: bytes | None = None) -> Any:
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     model = restored(name, state)
-    if not (_is_of_a_product(model) or isinstance(model, Learner | BayesNet | BayesRegressor)):
+    is_known = name in SEVERAL_LABELS or _is_of_a_product(model)
+    if not (is_known or isinstance(model, Learner | BayesNet | BayesRegressor)):
         raise _no_learner(path, name)
     return model
 

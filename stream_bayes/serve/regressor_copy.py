@@ -40,7 +40,7 @@ class RegressorCopy(ModelCopy):
         """Return a label as a number; raise `BadLabel` if it is none."""
         if isinstance(label, bool):
             raise BadLabel(f"label: expected a number, got {label!r}")
-        return self._served.read_label(label)
+        return float(self._served.read_label(label))
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         ScoredOutput,
         SetOutput,
         Sink,
+        TargetsOutput,
     )
     from stream_bayes.streams.contracts.source import Source
     from stream_bayes.streams.engine.engine import Engine
@@ -92,6 +93,7 @@ _MODULES = {
         "ScoredOutput",
         "SetOutput",
         "Sink",
+        "TargetsOutput",
     ),
     "streams.contracts.source": ("Source",),
     "streams.engine.engine": ("Engine",),
@@ -174,6 +176,7 @@ __all__ = [
     "Source",
     "Step",
     "StreamTime",
+    "TargetsOutput",
     "compare",
     "evaluate",
     "evaluate_regression",

@@ -17,7 +17,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Result, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Result, Sink, TargetsOutput
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import BATCH, Engine
 from stream_bayes.streams.engine.saving import Schedule
@@ -84,7 +84,7 @@ def run(
     stream: Streamable,
     model: Any,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     key: str | None = None,
     time: str | None = None,
     ignore: Sequence[str] = (),
@@ -257,7 +257,7 @@ def pipeline(
 def _sink(
     destination: Destination | None,
     name: str,
-    of: type[Output] | type[NumberOutput] | type[DeadLetter] | None,
+    of: type[Output] | type[NumberOutput] | type[TargetsOutput] | type[DeadLetter] | None,
 ) -> Sink | None:
     if destination is None or hasattr(destination, "commit"):
         return destination  # type: ignore[return-value]  # a sink

@@ -236,6 +236,7 @@ class NumberShardModel(ShardModel):
     """
 
     predicts_numbers = True
+    has_targets = False
     _serve = ServedRegressor
 
     @property

@@ -26,6 +26,7 @@ from stream_bayes.learners.factory import (
     make_network,
     make_regressor,
     make_search,
+    make_target_model,
 )
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.streams.pipelines.config import parse_config
@@ -149,14 +150,16 @@ def test_a_setting_of_a_search_is_refused_as_an_argument_is() -> None:
         make_learner(NETWORK, {"search": {"max_parents": "2"}})
 
 
-def test_a_model_of_several_targets_is_refused_by_name_with_the_reason() -> None:
+def test_a_model_of_several_targets_is_refused_by_name_where_there_is_one() -> None:
     for registry in (LEARNERS, REGRESSORS):
-        with pytest.raises(StreamBayesError, match=r"several targets.*use MultiTargetRegression from Python"):
+        with pytest.raises(StreamBayesError, match=r"several targets: name them all, as --target rain"):
             registry["multi-target-regression"]
     with pytest.raises(StreamBayesError, match="several targets"):
         compared_regressors(["multi-target-regression"], [], None)
-    with pytest.raises(StreamBayesError, match="several targets"):
+    with pytest.raises(StreamBayesError, match="needs the list of its targets"):
         parse_config(
             'name = "n"\nmodel = { kind = "multi-target-regression" }\n'
             'source = { kind = "csv", path = "a.csv", target = "y" }'
         )
+    with pytest.raises(StreamBayesError, match="no argument 'strenth'; did you mean 'strength'"):
+        make_target_model("multi-target-regression", {"strenth": 1.0}, ["rain"])

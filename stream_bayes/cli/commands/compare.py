@@ -10,17 +10,17 @@ import typer
 
 from stream_bayes import plots
 from stream_bayes.cli.comparison.classifiers import ClassifierOutputs, compare_and_print_classifiers
-from stream_bayes.cli.comparison.models import MODELS, PEERS
+from stream_bayes.cli.comparison.models import MODELS, PEERS, kinds_of
 from stream_bayes.cli.comparison.networks import compare_and_print_networks
 from stream_bayes.cli.comparison.regressors import compare_and_print_regressors
 from stream_bayes.cli.comparison.request import DATASETS, ComparisonRequest
-from stream_bayes.cli.data_file import DataOptions
+from stream_bayes.cli.data_file import DataOptions, named_targets
 from stream_bayes.cli.decision_rules import DecisionOptions
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, checked_output
 from stream_bayes.cli.service import ServeOptions
-from stream_bayes.cli.tasks import Task, is_regression, seen_task
+from stream_bayes.cli.tasks import Task, check_several, is_regression, seen_task
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import REGRESSION
@@ -39,7 +39,10 @@ def compare(
         ),
     ],
     *,
-    target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Column with the labels. Repeatable, for several numbers.", show_default=False),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,7 +93,8 @@ def compare(
 ) -> None:
     """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed.
 
-    A target of numbers, and --task regression, compare models of numbers by their errors and intervals.
+    A target of numbers, and --task regression, compare models of numbers by their errors and intervals; several targets
+    compare those that learn them together, by target.
     Without --target, networks (bayes-net, bayes-net+adwin) are compared by the mean surprise of the events, in nats.
     """
     with exit_on_error():
@@ -105,7 +109,7 @@ def compare(
         serve.check()
         request = ComparisonRequest(
             files=files,
-            target=target,
+            target=named_targets(target),
             models=model or (),
             arguments=arg,
             options=options,
@@ -126,8 +130,11 @@ def compare(
             serve=serve,
         )
         for_classes = {"--bins": bins is not None, **outputs.options()}
-        if target is None and not request.is_dataset:
-            check_target(files[0], target, model or MODELS, options)
+        if len(target or ()) > 1:
+            _check_several(request, task, for_classes)
+            compare_and_print_regressors(request)
+        elif not target and not request.is_dataset:
+            check_target(files[0], None, model or MODELS, options)
             _refuse(for_classes | {"--delay": delay > 0}, "is for models of a class; name it with --target")
             compare_and_print_networks(request)
         elif is_regression(model, task) or (
@@ -148,6 +155,16 @@ def _has_numbers(request: ComparisonRequest) -> bool:
         said = f"{request.target} holds numbers, so models of numbers are compared; for classes: --task classification"
         request.note([f"unsure: {said}" if is_unsure else said])
     return seen == REGRESSION
+
+
+def _check_several(request: ComparisonRequest, task: str | None, for_classes: Mapping[str, bool]) -> None:
+    """Raise `BadValue` if the models or options of a comparison are not for several targets."""
+    try:
+        check_several(request.table, [*kinds_of(request.models).values()], task)
+        _refuse(for_classes, "is for models of classes, and several targets are numbers")
+    except BadValue:
+        request.table.source.close()
+        raise
 
 
 def _refuse(options: Mapping[str, bool], reason: str) -> None:

@@ -19,9 +19,10 @@ from stream_bayes.cli.unseen_values import described, was_learned
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
-from stream_bayes.learners.base.explanation import Explanation
+from stream_bayes.learners.base.explanation import Contributions, Explanation
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
+from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.model_files import load_answering
 from stream_bayes.streams.served_models.product_models import product_model_of
@@ -61,10 +62,12 @@ def explain(
         if isinstance(model, BayesNet):
             _print_surprise(model, x, json)
             return
-        if isinstance(model, BayesRegressor):
+        if isinstance(model, BayesRegressor | MultiTargetRegression):
             if not model.clock:
                 raise NotSupported("the model has not learned anything yet")
-            if isinstance(model, AdaptiveRegression):
+            if isinstance(model, MultiTargetRegression):
+                _print_targets(model, x, json)
+            elif isinstance(model, AdaptiveRegression):
                 _print_point_opinions(model, x, json)
             else:
                 _print_contributions(model, x, json)
@@ -159,24 +162,52 @@ def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
 
 def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -> None:
     """Print what each feature adds to the mean of a number."""
-    contributions = model.explain_one(x)
-    low, high = model.predict_interval_one(x, 0.9)
+    contributions, interval = model.explain_one(x), model.predict_interval_one(x, 0.9)
     if json:
-        parts = [
-            {"feature": name, "value": x.get(name), "contribution": value, "sd": sd}
-            for name, (value, sd) in contributions.ranked()
-        ]
-        bounds = [_finite(low), _finite(high)]
+        print_json(_contributions_json(contributions, interval, x))
+        return
+    _print_contribution_table(contributions, interval, x, f"contributions, by {type(model).__name__}")
+    _print_unknown(x, model.feature_names)
+
+
+def _print_targets(model: MultiTargetRegression, x: dict[str, Any], json: bool) -> None:
+    """Print what each feature adds to the mean of each target."""
+    intervals = model.predict_interval_one(x, 0.9)
+    by_target = model.explain_one(x)
+    if json:
         print_json(
             {
-                "mean": contributions.mean,
-                "prediction": contributions.prediction,
-                "interval": bounds,
-                "level": 0.9,
-                "contributions": parts,
+                "targets": {
+                    name: _contributions_json(each, intervals[name], x) for name, each in by_target.items()
+                }
             }
         )
         return
+    for name, each in by_target.items():
+        _print_contribution_table(each, intervals[name], x, f"contributions to {name}")
+    _print_unknown(x, model.feature_names)
+
+
+def _contributions_json(
+    contributions: Contributions, interval: tuple[float, float], x: Mapping[str, Any]
+) -> dict[str, Any]:
+    parts = [
+        {"feature": name, "value": x.get(name), "contribution": value, "sd": sd}
+        for name, (value, sd) in contributions.ranked()
+    ]
+    return {
+        "mean": contributions.mean,
+        "prediction": contributions.prediction,
+        "interval": [_finite(end) for end in interval],
+        "level": 0.9,
+        "contributions": parts,
+    }
+
+
+def _print_contribution_table(
+    contributions: Contributions, interval: tuple[float, float], x: Mapping[str, Any], title: str
+) -> None:
+    low, high = interval
     rows = [{"": "mean of all", "value": "", "contribution": f"{contributions.mean:.4g}", "sd": ""}]
     rows += [
         {
@@ -188,9 +219,8 @@ def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -
         for name, (value, sd) in contributions.ranked()
     ]
     rows.append({"": "prediction", "value": "", "contribution": f"{contributions.prediction:.4g}", "sd": ""})
-    print_table(f"contributions, by {type(model).__name__}", rows, right=("contribution", "sd"))
+    print_table(title, rows, right=("contribution", "sd"))
     typer.echo(f"90 % interval: {low:.4g} to {high:.4g}")
-    _print_unknown(x, model.feature_names)
 
 
 def _print_point_opinions(model: AdaptiveRegression, x: dict[str, Any], json: bool) -> None:

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.data_file import DataFile, DataOptions, File, open_table
+from stream_bayes.cli.data_file import DataFile, DataOptions, File, named_targets, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Nominal
+from stream_bayes.errors import BadValue
 from stream_bayes.private_files import write_private
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ID_EVENTS, ColumnProfile
 
@@ -28,7 +29,10 @@ EXAMPLE_WIDTH = 24
 def inspect(
     file: File,
     *,
-    target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Column with the labels. Repeatable, for several numbers.", show_default=False),
+    ] = None,
     options: DataOptions,
     html: Annotated[
         Path | None,
@@ -43,7 +47,9 @@ def inspect(
     with exit_on_error():
         if html is not None:
             checked_output("--html", html)
-        table = open_table(file, target, options)
+            if len(target or ()) > 1:
+                raise BadValue("--html: the report is about one target; name one, or leave --html out")
+        table = open_table(file, named_targets(target), options)
         with closing(table.source):
             rows = [_row(table, name, profile) for name, profile in table.profiles.items()]
             first, *described = table.described()
@@ -65,8 +71,9 @@ def inspect(
         for note in notes:
             typer.echo(note.strip() if note.startswith("  ") else note)
         typer.echo(f"\n# for a pipeline file:\n{schema_text(table)}")
-        command = ["stream-bayes", "inspect" if target is None else "compare", str(file)]
-        command += ["--target", target or "COLUMN", *arguments_of(options)]
+        command = ["stream-bayes", "compare" if target else "inspect", str(file)]
+        command += [part for name in target or ["COLUMN"] for part in ("--target", name)]
+        command += arguments_of(options)
         typer.echo(f"\nnext: {join(command)}")
 
 
@@ -90,7 +97,7 @@ def _row(table: DataFile, name: str, profile: ColumnProfile) -> dict[str, Any]:
 
 def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
     """Return the kind of a column in words, with what is odd about it."""
-    if name == table.target:
+    if name in table.all_targets:
         return "target"
     if name not in table.features:
         return "left out"

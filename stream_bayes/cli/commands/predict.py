@@ -36,6 +36,7 @@ from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.samples import process_samples
 from stream_bayes.learners.factory import Learner
+from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import open_private
 from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
@@ -117,7 +118,7 @@ def predict(
                 raise BadValue("--coverage is for a model with a class, and this network has none")
             _score(answering, variable, file, out, key, options, json)
             return
-        if isinstance(answering, BayesRegressor):
+        if isinstance(answering, BayesRegressor | MultiTargetRegression):
             if decisions.costs() is not None or variable is not None:
                 raise BadValue(f"costs, thresholds and --variable are for classes; {model} predicts numbers")
             if coverage is not None:
@@ -191,7 +192,7 @@ def _score(
 
 
 def _forecast(
-    regressor: BayesRegressor,
+    regressor: BayesRegressor | MultiTargetRegression,
     file: Path,
     out: Path | None,
     key: str | None,
@@ -199,27 +200,40 @@ def _forecast(
     options: CSVOptions,
     json: bool,
 ) -> None:
-    """Write the mean and the interval of each row's number."""
+    """Write the mean and the interval of each row's number, or of each of several."""
     if not regressor.clock:
         raise NotSupported("the model has not learned anything yet")
+    ends_of(level)
     rows, bad = 0, Counter[str]()
     start = time.perf_counter()
     with closing(_source(file, regressor, key, options)) as source, _written(out) as text:
-        text.write(",".join(map(_cell, [key or "row", "prediction", "low", "high"])) + "\n")
+        heading = ["prediction", "low", "high"]
+        if isinstance(regressor, MultiTargetRegression):
+            heading = [f"{each}({name})" for name in regressor.target_names for each in heading]
+        text.write(",".join(map(_cell, [key or "row", *heading])) + "\n")
         for record in records_of(source):
             if not isinstance(record, Event):
                 bad[record.reason] += 1
                 continue
             rows += 1
             try:
-                low, high = regressor.predict_interval_one(record.x, level)
-                mean = regressor.predict_one(record.x)
+                numbers = _forecast_numbers(regressor, record.x, level)
             except StreamBayesError as error:
                 raise BadValue(f"{file}, at {record.position}: {error}") from error
-            cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in (mean, low, high))]
+            cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in numbers)]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
     _report(rows, bad, time.perf_counter() - start, out, json, {"level": level})
+
+
+def _forecast_numbers(
+    regressor: BayesRegressor | MultiTargetRegression, x: Mapping[Any, Any], level: float
+) -> list[float]:
+    """Return the mean and the ends of the interval, of several targets one after the other."""
+    if isinstance(regressor, MultiTargetRegression):
+        forecasts = regressor.predict_distribution_one(x).values()
+        return [number for each in forecasts for number in (each.mean, *each.interval(level))]
+    return [regressor.predict_one(x), *regressor.predict_interval_one(x, level)]
 
 
 def _report(
@@ -270,12 +284,17 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         yield text
 
 
-def _source(file: Path, learner: Learner | BayesRegressor, key: str | None, options: CSVOptions) -> Source:
+def _source(
+    file: Path,
+    learner: Learner | BayesRegressor | MultiTargetRegression,
+    key: str | None,
+    options: CSVOptions,
+) -> Source:
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
     if schema is not None:
         known = [*schema.columns]
-    elif isinstance(learner, BayesRegressor):
+    elif isinstance(learner, BayesRegressor | MultiTargetRegression):
         known = learner.feature_names
     else:
         known = [*learner.store.encoder.features]

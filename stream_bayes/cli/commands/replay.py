@@ -10,14 +10,14 @@ import typer
 
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.cli.commands.run import run_engine, size_of
-from stream_bayes.cli.data_file import DataOptions, File, Target, open_table
+from stream_bayes.cli.data_file import DataOptions, File, Target, label_amount, named_targets, open_table
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.service import ServeOptions, service_of
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import DEFAULT, NETWORK
+from stream_bayes.learners.catalogue import DEFAULT, NETWORK, SEVERAL_TARGETS
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -79,10 +79,11 @@ def replay(
     latent-class, dynamic-network, markov-chain and hidden-markov, for numbers and for events in time.
     """
     with exit_on_error():
-        check_target(file, target, [model or ""], options, runs=True)
+        named = named_targets(target)
+        check_target(file, named, [model or ""], options, runs=True)
         arguments = learner_arguments(arg)
         default = LEARN if model == NETWORK else None
-        structure = arguments.pop("structure", default) if target is None else None
+        structure = arguments.pop("structure", default) if named is None else None
         if speed is not None and options.time is None:
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {
@@ -90,10 +91,11 @@ def replay(
             "source": {
                 "kind": "csv",
                 "path": str(file),
-                **({} if target is None else {"target": target}),
+                **({} if named is None else {"target": named}),
             },  # its roles; the file is opened below
             "model": {
-                "kind": model or (DEFAULT if drift is None else ADAPTED),
+                "kind": model
+                or (SEVERAL_TARGETS if len(target or ()) > 1 else DEFAULT if drift is None else ADAPTED),
                 "arguments": arguments,
                 "predict": predict,
             },
@@ -113,11 +115,15 @@ def replay(
         elif structure is not None:
             arguments["structure"] = structure
         config = checked(table)
-        opened = open_table(file, target, options)
+        opened = open_table(file, named, options)
         note([*opened.described(), *opened.warnings()], quiet=json)
         with closing(opened.source):
             paced = opened.source if speed is None else Paced(opened.source, speed)
-            engine = build(config, source=paced, schema=opened.schema)
+            amounts = {
+                name: label_amount(opened, name) for name in opened.all_targets if name in opened.profiles
+            }
+            written = amounts if opened.targets else next(iter(amounts.values()), None)
+            engine = build(config, source=paced, schema=opened.schema, written=written)
             own = serve.with_service(config).serve
             if own is None:
                 run_engine(engine, size_of(file), limit, json)

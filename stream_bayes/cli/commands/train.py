@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from shlex import join
@@ -17,6 +17,7 @@ from stream_bayes.cli.data_file import (
     DataOptions,
     File,
     Target,
+    named_targets,
     open_table,
     warn_of_misfits,
 )
@@ -30,7 +31,7 @@ from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
-from stream_bayes.learners.factory import make_learner, make_regressor
+from stream_bayes.learners.factory import make_learner, make_regressor, make_target_model
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
 from stream_bayes.streams.contracts.source import Record, records_of
@@ -109,12 +110,13 @@ def train(
             raise BadValue("--by-class is for sets of labels: give --coverage, too, such as 0.9")
         if prior is None and prior_weight is not None:
             raise BadValue("--prior-weight is the weight of another model: give --prior MODEL.zip, too")
-        check_target(file, target, [model or DEFAULT], options)
-        table = open_table(file, target, options)
+        named = named_targets(target)
+        check_target(file, named, [model or DEFAULT], options)
+        table = open_table(file, named, options)
         with closing(table.source):
-            name, said = (NETWORK, []) if target is None else chosen_model(table, model, task)
+            name, said = (NETWORK, []) if named is None else chosen_model(table, model, task)
             if sets is not None:
-                _check_has_class(name, target)
+                _check_has_class(name, named)
             warnings = [] if is_regressor(name) else table.warnings()
             note([*table.described(), *warnings, *said], quiet=json)
             learner = _made(name, table, arg)
@@ -123,7 +125,7 @@ def train(
             training = TableTraining(learner, name, table, sets)
             records: Iterable[Record] = records_of(table.source)
             waiting = 0
-            if shuffle or (shuffle is None and model is None and target is not None and options.time is None):
+            if shuffle or (shuffle is None and model is None and named is not None and options.time is None):
                 waiting = max(MOST_CELLS // max(len(table.features), 1), 1)
                 records = in_random_order(records, waiting)
                 if shuffle is None:
@@ -144,14 +146,14 @@ def train(
         command = ["predict", str(out), f"NEW{suffix_of(file)}", "--out", "answers.csv"]
         command += [] if sets is None else ["--coverage", str(sets.levels[-1])]
         next_step = join(["stream-bayes", *command, *arguments_of(options, CSVOptions)])
-        if target is None:
+        if named is None:
             next_step += f", or {join(['stream-bayes', 'network', 'export', str(out), 'network.bif'])}"
         lines = [training.described(), *training.late_labels(), *left_out_lines(learner)]
         lines.append(f"saved to {out}; next: {next_step}")
         typer.echo("\n".join(lines))
 
 
-def _check_has_class(model: str, target: str | None) -> None:
+def _check_has_class(model: str, target: str | Sequence[str] | None) -> None:
     """Refuse sets of labels for a model without labels."""
     if target is None:
         raise BadValue(f"--coverage is for a class, and {model!r} has none without --target")
@@ -164,6 +166,8 @@ def _check_has_class(model: str, target: str | None) -> None:
 def _made(model: str, table: DataFile, arguments: list[str]) -> Any:
     """Return a new model by its name for the columns of a table."""
     try:
+        if table.targets:
+            return make_target_model(model, learner_arguments(arguments), table.targets, table.schema)
         if table.target is None:
             return named_network(learner_arguments(arguments), table.schema)
         make: Callable[..., Any] = make_regressor if is_regressor(model) else make_learner

@@ -58,6 +58,10 @@ def unlearn(
             raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to unlearn from")
         if not config.source.reads_topics and config.source.time is None:
             raise BadConfig(f"{file}: source.time: is missing; without it no record has a time")
+        if config.model.has_targets and span.labels:
+            raise BadValue(
+                f"--where label={span.labels[0]}: a label of {config.model.kind} is several numbers; leave it out"
+            )
         if config.model.predicts_numbers:
             _check_numbers(span.labels, config.model.kind)
         found = build(config, file.parent).preview_unlearning(span)

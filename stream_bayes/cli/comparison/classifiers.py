@@ -188,7 +188,7 @@ def _service(learners: Mapping[str, Any], request: ComparisonRequest, serve: Ser
         return ComparedModels(
             learners,
             request.files[0].name,
-            request.target,
+            request.target if isinstance(request.target, str) else None,
             "127.0.0.1",
             port,
             lambda url: request.note([f"serving {url}"]),

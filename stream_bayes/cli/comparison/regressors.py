@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,8 +18,8 @@ from stream_bayes.data.amounts import Amount
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.evaluation.regression import BASELINES, RegressionEvaluation, evaluate_regression
-from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS, declaration_of
-from stream_bayes.learners.factory import arguments_of, make_regressor
+from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS, TARGET_MODELS, declaration_of
+from stream_bayes.learners.factory import arguments_of, make_regressor, make_target_model
 from stream_bayes.saving.model_files import save
 
 __all__ = ["compare_and_print_regressors"]
@@ -34,20 +34,27 @@ def compare_and_print_regressors(request: ComparisonRequest) -> None:
         raise BadValue(f"--task {REGRESSION}: needs a data file and its --target; got {file}")
     with request.opened() as rows:
         assert rows.table is not None
-        regressors = compared_regressors(request.models, request.arguments, rows.table.schema)
+        table = rows.table
+        regressors = compared_regressors(request.models, request.arguments, table.schema, table.targets)
+        amounts = {name: label_amount(table, name) for name in table.all_targets}
         with request.progress(rows.source) as show:
             result = evaluate_regression(
-                numeric_rows(rows.records, label_amount(rows.table), skipped),
+                numeric_rows(rows.records, amounts, skipped, has_several=bool(table.targets)),
                 regressors,
                 delay=request.delay,
                 limit=request.limit,
                 progress=show,
                 keep_answers=False,
             )
-    if not result["mean"].events:
-        raise BadValue(f"{file}: fewer than two rows have a number in the column {request.target!r}")
+    if not result[_measured("mean", result)].events:
+        names = " and ".join(map(repr, table.all_targets))
+        raise BadValue(f"{file}: fewer than two rows have a number in the column {names}")
     if request.save is not None:
-        save(regressors[min(regressors, key=lambda name: result[name].rmse)], request.save)
+        if table.targets and len(regressors) > 1:
+            raise BadValue(
+                "--save: of several targets, each model may be the best at one; name a single --model"
+            )
+        save(regressors[min(regressors, key=lambda name: result[_measured(name, result)].rmse)], request.save)
     if request.json:
         print_json(standings(result) | {"skipped": skipped})
         return
@@ -55,17 +62,19 @@ def compare_and_print_regressors(request: ComparisonRequest) -> None:
     note([f"{count:,} rows skipped: {reason}" for reason, count in skipped.items()])
     for name, regressor in regressors.items():
         note(f"{name}: {line}" for line in left_out_lines(regressor))
-    best = min(result[name].rmse for name in regressors)
-    for name in BASELINES:
-        if result[name].rmse <= best:
-            note([f"warning: no model has a smaller error than the baseline {name!r}"])
+    for target in table.targets or [""]:
+        of_target = f" of {target}" * bool(target)
+        best = min(result[name + of_target].rmse for name in regressors)
+        for name in BASELINES:
+            if result[name + of_target].rmse <= best:
+                note([f"warning: no model has a smaller error{of_target} than the baseline {name!r}"])
 
 
 def compared_regressors(
-    models: Sequence[str], arguments: Sequence[str], schema: Schema | None
+    models: Sequence[str], arguments: Sequence[str], schema: Schema | None, targets: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the regressors by name: each as its name, or as `other=name`; where none is named, all but those around
-    another one.
+    another one. `targets` are the names of several targets; empty for one.
 
     Raises
     ------
@@ -78,6 +87,10 @@ def compared_regressors(
     >>> [(name, model.half_life) for name, model in made.items()]
     [('bayesian-regression', None), ('fast', 50)]
     """
+    if targets:
+        kinds = kinds_of(models or [*TARGET_MODELS])
+        own = arguments_by_model(arguments, kinds, lambda kind: arguments_of(TARGET_MODELS[kind]))
+        return {name: make_target_model(kind, own[name], targets, schema) for name, kind in kinds.items()}
     kinds = kinds_of(models or [name for name in REGRESSORS if not declaration_of(name).example])
     for kind in kinds.values():
         REGRESSORS.refuse(kind)
@@ -90,18 +103,33 @@ def compared_regressors(
 
 
 def numeric_rows(
-    records: Iterable[Event | BadRecord], amount: Amount, skipped: Counter[str]
+    records: Iterable[Event | BadRecord],
+    amounts: Mapping[str, Amount],
+    skipped: Counter[str],
+    *,
+    has_several: bool = False,
 ) -> Iterator[Event]:
-    """Yield the rows whose target is a number, and count the others by reason."""
+    """Yield the rows whose target is a number, or each of several, and count the others by reason. `amounts` says how
+    each target is written.
+    """
     for record in records:
         if isinstance(record, BadRecord):
             skipped[record.reason] += 1
-        elif record.y is None:
+            continue
+        if record.y is None:
             skipped["it has no target"] += 1
-        elif (number := number_of(record.y, amount)) is None:
-            skipped[NO_NUMBER] += 1
-        else:
-            yield msgspec.structs.replace(record, y=number)
+            continue
+        values = record.y if has_several else dict.fromkeys(amounts, record.y)
+        numbers = {name: number_of(values[name], amount) for name, amount in amounts.items()}
+        if (bad := next((name for name, number in numbers.items() if number is None), None)) is not None:
+            skipped[NO_NUMBER.replace("target", f"target {bad}") if has_several else NO_NUMBER] += 1
+            continue
+        yield msgspec.structs.replace(record, y=numbers if has_several else next(iter(numbers.values())))
+
+
+def _measured(name: str, result: RegressionEvaluation) -> str:
+    """Return the name of the measures of a model: its own, or of several targets those of the first."""
+    return name if name in result else next(each for each in result if each.startswith(f"{name} of "))
 
 
 def standings(result: RegressionEvaluation) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class ComparisonRequest:
     """Models to compare on the rows of files, or of one of River's datasets, and what is done with the result."""
 
     files: Sequence[Path]
-    target: str | None
+    target: str | Sequence[str] | None  # the column with the labels, or several
     models: Sequence[str]
     arguments: Sequence[str]
     options: DataOptions

@@ -21,12 +21,17 @@ class StudentT(NamedTuple):
     (16.334, 23.666, 0.1692)
     >>> StudentT(20.0, 0.0, 0.0).interval(0.9)
     (-inf, inf)
+
+    After n equal numbers nothing is known about the spread, and the scale is 0. The next number lies between the least
+    and the largest of n others with a probability of (n - 1) / (n + 1) at least, whatever their distribution:
+
+    >>> StudentT(20.0, 0.0, 18.0).interval(0.9), StudentT(20.0, 0.0, 18.0).interval(0.91)
+    ((20.0, 20.0), (-inf, inf))
     """
 
     location: float  # mean and median
-    # 0 while nothing is known about the spread: then every interval is infinite and every density 0
-    scale: float
-    degrees: float  # of freedom; infinite ones make a Gaussian
+    scale: float  # 0 while nothing is known about the spread: then every density is 0
+    degrees: float  # of freedom; infinite ones make a Gaussian. With the scale 0: the equal numbers less 1
 
     @property
     def mean(self) -> float:
@@ -40,8 +45,8 @@ class StudentT(NamedTuple):
 
     @property
     def standard_deviation(self) -> float:
-        """The standard deviation; infinite with two degrees of freedom or fewer."""
-        if self.degrees <= 2.0:
+        """The standard deviation; infinite with two degrees of freedom or fewer, or while the spread is unknown."""
+        if self.degrees <= 2.0 or self.scale == 0.0:
             return math.inf
         if self.degrees == math.inf:
             return self.scale
@@ -52,23 +57,29 @@ class StudentT(NamedTuple):
         if p == 0.5:
             return self.location
         if self.scale == 0.0:
-            return -math.inf if p < 0.5 else math.inf
+            end = math.inf if abs(2.0 * p - 1.0) > self._least_coverage() else 0.0
+            return self.location + math.copysign(end, p - 0.5)
         return self.location + self.scale * self._standard_quantile(p)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval about the median that holds the target with a probability."""
         if self.scale == 0.0:
-            return -math.inf, math.inf
+            end = math.inf if level > self._least_coverage() else 0.0
+            return self.location - end, self.location + end
         reach = self.scale * self._standard_quantile(0.5 + 0.5 * level)
         return self.location - reach, self.location + reach
 
     def below(self, y: float) -> float:
         """Return the probability that the target is below a number: the probability integral transform."""
         if self.scale == 0.0:
-            return 0.5
+            return 0.5 + 0.5 * self._least_coverage() * ((y > self.location) - (y < self.location))
         away = (y - self.location) / self.scale
         gaussian = self.degrees == math.inf
         return float(scipy.special.ndtr(away) if gaussian else scipy.special.stdtr(self.degrees, away))
+
+    def _least_coverage(self) -> float:
+        """Return the least probability that the next number is the same as those before, which were equal."""
+        return self.degrees / (self.degrees + 2.0)
 
     def _standard_quantile(self, p: float) -> float:
         gaussian = self.degrees == math.inf
@@ -91,14 +102,15 @@ class StudentT(NamedTuple):
         return math.exp(self.log_density(y))
 
     def crps(self, y: float) -> float:
-        """Return the continuous ranked probability score of a number; infinite with one degree of freedom or fewer.
+        """Return the continuous ranked probability score of a number; infinite with one degree of freedom or fewer,
+        or while the spread is unknown.
 
         Examples
         --------
         >>> round(StudentT(0.0, 1.0, 5.0).crps(0.0), 4), StudentT(0.0, 1.0, 1.0).crps(0.0)
         (0.257, inf)
         """
-        if self.degrees <= 1.0:
+        if self.degrees <= 1.0 or self.scale == 0.0:
             return math.inf
         more, z = self.degrees - 1.0, (y - self.location) / self.scale
         share = float(

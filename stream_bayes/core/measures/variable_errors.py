@@ -1,14 +1,14 @@
-"""The losses of the numbers that a model of events predicts, for each variable."""
+"""The losses of several numbers of an event, for each variable or target."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 
-__all__ = ["VariableErrors"]
+__all__ = ["TargetErrors", "TargetMeasures", "VariableErrors"]
 
 
 class VariableErrors:
@@ -60,3 +60,66 @@ class VariableErrors:
                 losses.load({"level": state["level"], "unanswered": unanswered[k], "arrays": parts})
             expect(not arrays, "it has errors of further variables")
         self.by_name = loaded
+
+
+class TargetMeasures(NamedTuple):
+    """The measures of several targets together: the weight of their events alone, as each target has its own unit.
+
+    Examples
+    --------
+    >>> TargetMeasures(3.0).as_dict()
+    {}
+    """
+
+    weight: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return no measure; those of each target are in `TargetErrors.by_name`."""
+        return {}
+
+
+class TargetErrors(VariableErrors):
+    """Losses of a stream whose events have several targets, by target.
+
+    Examples
+    --------
+    >>> errors = TargetErrors(0.9)
+    >>> errors.update((("rain", 3.0), ("river", 8.0)), {"rain": {"mean": 2.0, "low": 0.0, "high": 4.0}})
+    >>> errors.by_name["rain"].cumulative.rmse, errors.by_name["river"].unanswered, errors.cumulative.weight
+    (1.0, 1, 1.0)
+    """
+
+    def update(
+        self,
+        label: Iterable[tuple[Any, float]],
+        answer: Mapping[Any, Any],
+        predicted: object = ...,
+        weight: float = 1.0,
+    ) -> None:
+        """Score one prediction: an answer for each target, empty for an event that was not answered."""
+        self.add(((str(name), answer.get(name, {}), number) for name, number in label), weight)
+
+    @property
+    def unanswered(self) -> int:
+        """The number of events without an answer, which were not scored."""
+        return max((losses.unanswered for losses in self.by_name.values()), default=0)
+
+    @property
+    def cumulative(self) -> TargetMeasures:
+        """The weight of all events."""
+        return self._measures("cumulative")
+
+    @property
+    def windowed(self) -> TargetMeasures:
+        """The weight of the newest 1,000 events."""
+        return self._measures("windowed")
+
+    @property
+    def fading(self) -> TargetMeasures:
+        """The weight of all events, where one weighs half after 1,000 further ones."""
+        return self._measures("fading")
+
+    def _measures(self, span: str) -> TargetMeasures:
+        return TargetMeasures(
+            max((getattr(losses, span).weight for losses in self.by_name.values()), default=0.0)
+        )

@@ -388,11 +388,12 @@ class RegressionReading:
         k: cython.Py_ssize_t
         slot: cython.Py_ssize_t
         if not self.has_spread():
-            self.location = 0.0
+            self.location = self.scale = self.degrees = 0.0
             if numbers.features > self.target:
-                numbers.settle(self.target * numbers.classes)
-                self.location = numbers.mean[self.target * numbers.classes]
-            self.scale = self.degrees = 0.0
+                slot = self.target * numbers.classes
+                numbers.settle(slot)
+                self.location = numbers.mean[slot] + numbers.mean_rest[slot]  # of equal targets, that number
+                self.degrees = max(0.0, numbers.weight[slot] / self.tables.unit - 1.0)
             return False
         self.reserve()
         for k in range(row.numbers):

@@ -70,15 +70,35 @@ class Waves:
 
     def columns(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the waves of an event."""
-        turns, damping = self._phases.copy(), np.zeros(len(self.names))
+        turns, gaps = self._turns(x)
+        damping = np.square(self._frequencies[:, gaps]).sum(axis=1)
+        heights = self._height * np.exp(-0.5 * damping) * np.cos(turns)
+        return dict(zip(self.names, heights.tolist(), strict=True))
+
+    def covariance(self, x: Mapping[Any, Any]) -> Floats | None:
+        """Return the covariance of an event's waves over the numbers that it lacks; None if it lacks none."""
+        turns, gaps = self._turns(x)
+        if not gaps:
+            return None
+        frequencies = self._frequencies[:, gaps]
+        shared = frequencies @ frequencies.T
+        own = np.diag(shared)
+        apart, damped = 0.5 * (own[:, None] + own[None, :]), np.exp(-0.5 * own) * np.cos(turns)
+        same = np.cos(turns[:, None] - turns[None, :]) * np.exp(shared - apart)
+        both = 0.5 * (same + np.cos(turns[:, None] + turns[None, :]) * np.exp(-shared - apart))
+        covariance: Floats = self._height**2 * (both - np.outer(damped, damped))
+        return covariance
+
+    def _turns(self, x: Mapping[Any, Any]) -> tuple[Floats, list[int]]:
+        """Return the angles of the numbers that an event has, and the places of those that it lacks."""
+        turns, gaps = self._phases.copy(), list[int]()
         for k, (name, (mean, deviation)) in enumerate(self.scales.items()):
             number = read_number(name, x.get(name), True)
             if abs(number) <= LARGEST_NUMBER:
                 turns += self._frequencies[:, k] * ((number - mean) / deviation)
             else:  # missing, or about to be refused by the encoder
-                damping += np.square(self._frequencies[:, k])
-        heights = self._height * np.exp(-0.5 * damping) * np.cos(turns)
-        return dict(zip(self.names, heights.tolist(), strict=True))
+                gaps.append(k)
+        return turns, gaps
 
     def state(self) -> dict[str, Any]:
         """Return the scales and the length as JSON values."""

@@ -229,9 +229,9 @@ class KafkaSourceConfig(SourceTable, ObjectFieldsConfig):
         from stream_bayes.kafka.labels import TopicLabels
 
         labels = config.labels
-        return TopicLabels(
-            config.kafka.connection(), labels.topic, labels.target or self.target or "label", self.key
-        )
+        target = labels.target or self.target or "label"
+        assert isinstance(target, str)  # the service, which writes labels, is refused for several targets
+        return TopicLabels(config.kafka.connection(), labels.topic, target, self.key)
 
 
 class KafkaSinkConfig(SinkTable):

@@ -63,6 +63,7 @@ REPEATING = "last label again"
 MOVED = (TRENDS, DEPARTURES)  # what stores are shown that see numbers as departures
 HELD = {TREND: True}  # in an event that holds departures and no labels
 LEAST_BYTES = 2**20
+MOST_LABELS = 1000  # in the memory; a slip or a forged state must not allocate names beyond any memory
 FIRST_CHOICE = (
     64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
 )
@@ -136,6 +137,11 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             raise BadValue(f"memory_budget must be at least 2**20 bytes, not {memory_budget}")
         if label_memory != 0:
             check_count("label_memory", label_memory)
+            if label_memory > MOST_LABELS:
+                raise BadValue(
+                    f"label_memory: at most {MOST_LABELS:,} labels, as each is a feature of every event, not "
+                    f"{label_memory:,}"
+                )
         check_number("trend_half_life", trend_half_life, above=True)
         self._memory = LabelMemory(label_memory)
         self._trends = Trends(trend_half_life)

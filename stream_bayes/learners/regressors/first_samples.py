@@ -60,9 +60,11 @@ def first_forecast(targets: NDArray[np.float64]) -> StudentT:
     """Return the forecast from the first targets alone."""
     if not len(targets):
         return StudentT(0.0, 0.0, 0.0)
-    mean, degrees = float(np.mean(targets)), float(len(targets) - 1)
-    spread = float(np.std(targets))
-    return StudentT(mean, spread * float(np.sqrt((degrees + 2.0) / degrees)) if spread else 0.0, degrees)
+    degrees = float(len(targets) - 1)
+    if (targets == targets[0]).all():
+        return StudentT(float(targets[0]), 0.0, degrees)
+    spread = float(np.std(targets)) * float(np.sqrt((degrees + 2.0) / degrees))
+    return StudentT(float(np.mean(targets)), spread, degrees)
 
 
 def scaled_waves(

@@ -213,7 +213,8 @@ class GaussianProcess(BayesRegressor):
         self._encoder.lookup(x)  # raises for what no event can be
         window = self._window()
         if window is None:
-            return StudentT(self._events[0].y if self._events else 0.0, 0.0, 0.0)
+            location = self._events[0].y if self._events else 0.0
+            return StudentT(location, 0.0, max(0.0, len(self._events) - 1.0))
         return window.forecast(x)
 
     def explain_one(self, x: X) -> Contributions:

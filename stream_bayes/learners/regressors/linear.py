@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ import scipy  # its submodules load on first use
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._targets import TargetEncoder, read_target
+from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.regression.waves import Waves, is_derived, is_wave, wave_names
 from stream_bayes.core.values.checks import expect
@@ -28,7 +29,7 @@ from stream_bayes.learners.base.regressor import SummedRegressor, X
 from stream_bayes.learners.base.traits import Traits
 from stream_bayes.learners.regressors.first_samples import TIMES, FirstSample, scaled_waves
 
-__all__ = ["BayesianRegression", "LinearFunction"]
+__all__ = ["BayesianRegression", "LinearFunction", "contributions"]
 
 EVIDENCE = "evidence"
 LARGEST_WINDOW = 100_000_000  # events: a forged state must not allocate a window beyond any memory
@@ -359,31 +360,27 @@ class BayesianRegression(SummedRegressor):
             raise _without_spread()
         return float(evidence)
 
+    def predict_distribution_one(self, x: X) -> StudentT:
+        """Return the distribution of an event's target, with its quantiles, density and score."""
+        forecast = super().predict_distribution_one(x)
+        covariance = None if self._waves is None else self._waves.covariance(x)
+        if covariance is None or forecast.scale == 0.0:
+            return forecast
+        # The waves of a number that is missing are their means over it; the target varies with them.
+        columns, _, deviation, factor, partial, _ = self.reading.posterior_of(
+            self._encoder.lookup(self._columns_of(x))
+        )
+        names = [self._encoder.numeric[slot].name for slot in columns.tolist()]
+        at = [k for k, name in enumerate(names) if is_wave(name)]
+        waves = [names[k][1] for k in at]
+        slopes = (_solved(factor, partial, transposed=True) * deviation[-1] / deviation[:-1])[at]
+        more = max(0.0, float(slopes @ covariance[np.ix_(waves, waves)] @ slopes))
+        return forecast._replace(scale=math.sqrt(forecast.scale**2 + more))
+
     def explain_one(self, x: X) -> Contributions:
         """Return what each feature adds to a prediction, with its standard deviation."""
-        row = self._encoder.lookup(self._columns_of(x))
-        _, _, slots, numbers = row.content()
-        posterior = self.reading.posterior_of(row)
-        if posterior is None:
-            return Contributions(float(self.reading.location), {})
-        columns, mean, deviation, factor, partial, left = posterior
-        values = dict(zip(slots, numbers, strict=True))
-        away = np.array([values.get(slot, 0.0) for slot in columns]) - mean[:-1]
-        away /= deviation[:-1]
-        coefficients = _solved(factor, partial, transposed=True)
-        noise = deviation[-1] * math.sqrt(left / self.reading.degrees)
-        features: dict[Any, tuple[float, float]] = {}
-        joined = dict(self._by_feature(columns))
-        waves = [at for name in list(joined) if is_wave(name) for at in joined.pop(name)]
-        if waves:
-            assert self._waves is not None
-            joined[f"waves over {', '.join(map(str, self._waves.scales))}"] = waves
-        for name, at in joined.items():
-            contribution = np.zeros(len(columns))
-            contribution[at] = away[at]
-            spread = float(noise * np.linalg.norm(_solved(factor, contribution)))
-            features[name] = (float(deviation[-1] * (contribution @ coefficients)), spread)
-        return Contributions(float(mean[-1]), features)
+        scales = () if self._waves is None else self._waves.scales
+        return contributions(self.reading, self._encoder, self._encoder.lookup(self._columns_of(x)), scales)
 
     def draw(self, rng: np.random.Generator) -> LinearFunction:
         """Draw a linear function from the posterior, as Thompson sampling needs it.
@@ -416,8 +413,8 @@ class BayesianRegression(SummedRegressor):
         center = float(mean[-1] + noise / math.sqrt(weight) * rng.standard_normal())
         slopes: dict[Any, tuple[float, float]] = {}
         effects: dict[Any, dict[Any, float]] = {}
-        for name, at in self._by_feature(columns).items():
-            if columns[at[0]] in self._numeric_slots():
+        for name, at in columns_by_feature(self._encoder, columns).items():
+            if self._encoder.base[columns[at[0]]] == columns[at[0]]:
                 slopes[name] = (float(drawn[at[0]]), float(mean[at[0]]))
             else:
                 average = float(drawn[at] @ mean[at])
@@ -428,18 +425,44 @@ class BayesianRegression(SummedRegressor):
                 }
         return LinearFunction(center, slopes, effects, noise, self._present_columns())
 
-    def _numeric_slots(self) -> set[int]:
-        base = self._encoder.base
-        return {slot for slot in range(len(self._encoder.numeric)) if base[slot] == slot}
 
-    def _by_feature(self, columns: Any) -> Mapping[Any, list[int]]:
-        """Return the columns of each feature, by its name."""
-        numeric, of_numbers = self._encoder.numeric, self._numeric_slots()
-        columns_of: dict[Any, list[int]] = {}
-        for k, slot in enumerate(columns.tolist()):
-            name = numeric[slot].name
-            columns_of.setdefault(name if slot in of_numbers else name[1], []).append(k)
-        return columns_of
+def contributions(
+    reading: RegressionReading, encoder: TargetEncoder, row: Row, scales: Iterable[Any] = ()
+) -> Contributions:
+    """Return what each feature of a row adds to a prediction, with its standard deviation. `scales` are those of waves,
+    which count as one feature.
+    """
+    reading.predict(row)
+    _, _, slots, numbers = row.content()
+    posterior = reading.posterior_of(row)
+    if posterior is None:
+        return Contributions(float(reading.location), {})
+    columns, mean, deviation, factor, partial, left = posterior
+    values = dict(zip(slots, numbers, strict=True))
+    away = np.array([values.get(slot, 0.0) for slot in columns]) - mean[:-1]
+    away /= deviation[:-1]
+    coefficients = _solved(factor, partial, transposed=True)
+    noise = deviation[-1] * math.sqrt(left / reading.degrees)
+    features: dict[Any, tuple[float, float]] = {}
+    joined = dict(columns_by_feature(encoder, columns))
+    waves = [at for name in list(joined) if is_wave(name) for at in joined.pop(name)]
+    if waves:
+        joined[f"waves over {', '.join(map(str, scales))}"] = waves
+    for name, at in joined.items():
+        contribution = np.zeros(len(columns))
+        contribution[at] = away[at]
+        spread = float(noise * np.linalg.norm(_solved(factor, contribution)))
+        features[name] = (float(deviation[-1] * (contribution @ coefficients)), spread)
+    return Contributions(float(mean[-1]), features)
+
+
+def columns_by_feature(encoder: TargetEncoder, columns: Any) -> Mapping[Any, list[int]]:
+    """Return the columns of each feature, by its name."""
+    columns_of: dict[Any, list[int]] = {}
+    for k, slot in enumerate(columns.tolist()):
+        name = encoder.numeric[slot].name
+        columns_of.setdefault(name if encoder.base[slot] == slot else name[1], []).append(k)
+    return columns_of
 
 
 def _solved(factor: Any, right: Any, *, transposed: bool = False) -> Any:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from river import base
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._targets import TargetEncoder, read_target
-from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.encoding._targets import is_column, read_target
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._summed import RegressionReading
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import is_missing, shown
-from stream_bayes.errors import BadLabel, BadValue, NotLearned
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError
 from stream_bayes.learners.base.arguments import (
     check_count,
     check_half_life,
     check_number,
     warn_of_many_values,
 )
+from stream_bayes.learners.base.explanation import Contributions
+from stream_bayes.learners.base.regressor import target_encoder
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.regressors.linear import EVIDENCE
+from stream_bayes.learners.regressors.linear import EVIDENCE, contributions
 
-__all__ = ["MultiTargetRegression"]
+__all__ = ["MultiTargetRegression", "named_target"]
 
 X = Mapping[Any, Any]
 MARK = "\0target"  # begins the names of targets among the columns of the store, and of no feature
@@ -38,12 +40,16 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
     targets predict one another: `targets=` of a prediction takes those that are there already. Without these, each
     forecast is that of a `BayesianRegression` of its target alone.
 
-    The first sample sets which targets there are. Each sample must have all of them.
+    Each sample must have all targets.
 
     Parameters
     ----------
+    targets
+        The names of the targets. By default those of the first sample.
     strength, half_life, max_values, memory_budget
         As of `BayesianRegression`; by default each target has the strength that fits it and the features.
+    schema
+        The declared features, as of `BayesianRegression`; `targets` are then needed, too.
 
     Notes
     -----
@@ -66,13 +72,17 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
 
     def __init__(
         self,
+        targets: Sequence[Any] | None = None,
         strength: float | str = EVIDENCE,
         half_life: float | str | None = None,
+        schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
+        self.targets = targets
         self.strength = strength
         self.half_life = half_life
+        self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget
         if strength != EVIDENCE:
@@ -83,7 +93,15 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
         for name, value in (("max_values", max_values), ("memory_budget", memory_budget)):
             if value is not None:
                 check_count(name, value)
-        self._encoder = TargetEncoder(Vocabulary(("number",), None, True), None, False, max_values)
+        names = [] if targets is None else _checked_names(targets)
+        if schema is not None and not names:
+            raise BadValue("targets: with a schema, their names are needed, as in targets=['rain', 'river']")
+        if names and schema is not None and (taken := [name for name in names if name in schema.columns]):
+            raise SchemaError(
+                f"targets: {shown(taken[0])} is a feature of the schema, too; leave it out of one"
+            )
+        further = [(MARK, name) for name in names] if schema is not None else ()
+        self._encoder = target_encoder(schema, max_values, further)
         self.store = CountStore(
             self._encoder,
             half_life=half_life,
@@ -95,8 +113,15 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
 
     @property
     def target_names(self) -> list[Any]:
-        """The names of the targets, in the order of the first sample; empty before it."""
+        """The names of the targets: as given, else in the order of the first sample and empty before it."""
+        if self.targets is not None:
+            return [*self.targets]
         return [each.name[1] for each in self._encoder.numeric if _is_target(each.name)]
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """The names of the features that were declared or learned."""
+        return [name for name in self._encoder.features if not (is_column(name) or _is_target(name))]
 
     @property
     def clock(self) -> int:
@@ -145,7 +170,8 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
         super().load_derived(derived)
-        expect(self.clock == 0 or bool(self.target_names), "it has no targets")
+        there = [each.name[1] for each in self._encoder.numeric if _is_target(each.name)]
+        expect(self.clock == 0 or set(there) == set(self.target_names) != set(), "it has other targets")
         self._changed()
 
     def _changed(self) -> None:
@@ -162,8 +188,9 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
             )
         names = self.target_names or [*y]
         if len(names) != len(y) or any(name not in y for name in names):
-            raise BadLabel(f"targets: expected {shown(names)}, as the first sample has, got {shown([*y])}")
-        return {**self._features(x, names), **{(MARK, name): read_target(y[name]) for name in names}}
+            expected = shown(names) + (", as the first sample has" if self.targets is None else "")
+            raise BadLabel(f"targets: expected {expected}, got {shown([*y])}")
+        return {**self._features(x, names), **{(MARK, name): named_target(name, y[name]) for name in names}}
 
     def _features(self, x: X, names: Iterable[Any]) -> X:
         if not isinstance(x, Mapping):
@@ -199,9 +226,16 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
             name: each.interval(level) for name, each in self.predict_distribution_one(x, targets).items()
         }
 
+    def explain_one(self, x: X) -> dict[Any, Contributions]:
+        """Return what each feature adds to the prediction of each target, with its standard deviation."""
+        row = self._encoder.lookup(self._features(x, self.target_names))
+        names = self.target_names if self.clock else ()
+        return {name: contributions(self._reading_of(name), self._encoder, row) for name in names}
+
     def log_evidence(self) -> dict[Any, float]:
         """Return the log of the marginal likelihood of each target, given the features; `NotLearned` without spread."""
-        evidence = {name: self._reading_of(name).log_evidence() for name in self.target_names}
+        names = self.target_names if self.clock else ()
+        evidence = {name: self._reading_of(name).log_evidence() for name in names}
         if not evidence or None in evidence.values():
             raise NotLearned("targets that differ are needed first: learn more events")
         return evidence
@@ -212,9 +246,12 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
         there = {name: value for name, value in (targets or {}).items() if not is_missing(value)}
         if unknown := [name for name in there if name not in names]:
             raise BadValue(f"targets: there is no target {shown(unknown[0])}; there are {shown(names)}")
-        columns = {**self._features(x, names), **{(MARK, name): read_target(y) for name, y in there.items()}}
+        columns = {
+            **self._features(x, names),
+            **{(MARK, name): named_target(name, y) for name, y in there.items()},
+        }
         row = self._encoder.lookup(columns)
-        for name in names:
+        for name in names if self.clock else ():
             if name not in there:
                 reading = self._reading_of(name)
                 reading.predict(row)
@@ -234,3 +271,20 @@ class MultiTargetRegression(CountLearner, base.MultiTargetRegressor):
 def _is_target(name: Any) -> bool:
     """Return True for the name of a target's column."""
     return type(name) is tuple and len(name) == 2 and type(name[0]) is str and name[0] == MARK
+
+
+def named_target(name: Any, y: object) -> float:
+    """Return a target as a float; raise `BadLabel` with its name if it is none."""
+    try:
+        return float(read_target(y))
+    except BadLabel as error:
+        raise BadLabel(f"target {shown(name)}: {error}") from None
+
+
+def _checked_names(targets: object) -> list[Any]:
+    """Return the names of targets as a list; raise `BadValue` if they are none, or one comes twice."""
+    if isinstance(targets, str) or not isinstance(targets, Sequence) or not targets:
+        raise BadValue(f"targets: expected a list of names, as ['rain', 'river'], got {shown(targets)}")
+    if len(set(targets)) < len(targets):
+        raise BadValue(f"targets: a name comes twice: {shown([*targets])}")
+    return [*targets]

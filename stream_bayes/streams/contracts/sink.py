@@ -32,6 +32,7 @@ __all__ = [
     "ScoredOutput",
     "SetOutput",
     "Sink",
+    "TargetsOutput",
 ]
 
 SCHEMA_VERSION = 1  # of outputs and dead letters, so that readers can detect a later one
@@ -191,7 +192,7 @@ class NumberOutput(RecordResult, frozen=True, gc=False):
     prediction
         The predicted number; None before anything is learned.
     low, high
-        The ends of its interval; None until labels that differ were learned: it is then infinite.
+        The ends of its interval; None while it is infinite: until labels that differ, or many equal ones, were learned.
 
     Examples
     --------
@@ -206,6 +207,34 @@ class NumberOutput(RecordResult, frozen=True, gc=False):
     prediction: float | None
     low: float | None
     high: float | None
+    model: ModelVersion
+    version: int = SCHEMA_VERSION
+
+
+class TargetsOutput(RecordResult, frozen=True, gc=False):
+    """The predictions of several numbers for one event.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, model, version
+        As in `Output`.
+    predictions
+        `{target: predicted number}`; empty before anything is learned.
+    intervals
+        `{target: (low, high)}`; the ends are None while an interval is infinite, as of a `NumberOutput`.
+
+    Examples
+    --------
+    >>> from stream_bayes import MultiTargetRegression, streams
+    >>> rows = [({"wind": k % 7}, {"rain": 20.0 - 2 * (k % 7), "river": 3.0 * (k % 7)}) for k in range(100)]
+    >>> outputs = []
+    >>> result = streams.run(rows, MultiTargetRegression(), predictions=outputs.extend)
+    >>> {name: round(number) for name, number in outputs[50].predictions.items()}
+    {'rain': 18, 'river': 3}
+    """
+
+    predictions: Mapping[str, float]
+    intervals: Mapping[str, tuple[float | None, float | None]]
     model: ModelVersion
     version: int = SCHEMA_VERSION
 
@@ -269,7 +298,7 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
     version: int = SCHEMA_VERSION
 
 
-Result: TypeAlias = Output | NumberOutput | DeadLetter | DriftEntry
+Result: TypeAlias = Output | NumberOutput | TargetsOutput | DeadLetter | DriftEntry
 
 
 @runtime_checkable

@@ -35,7 +35,7 @@ from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
-from stream_bayes.core.measures.variable_errors import VariableErrors
+from stream_bayes.core.measures.variable_errors import TargetErrors, VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import Payload, plain, tagged_payload, untagged_payload
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
@@ -50,6 +50,7 @@ from stream_bayes.streams.contracts.sink import (
     Output,
     ScoredOutput,
     SetOutput,
+    TargetsOutput,
 )
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.dead_letters import (
@@ -89,7 +90,8 @@ class Step:
     name
         Name of the model in the outputs.
     losses
-        Losses of the predictions. By default those of labels, or of numbers if the model predicts numbers.
+        Losses of the predictions. By default those of labels, or of numbers if the model predicts numbers, by target
+        if there are several.
     pending
         Store of samples that wait for their labels. Without one, a sample without label is only predicted, and labels,
         corrections and tombstones are dead letters.
@@ -118,7 +120,8 @@ class Step:
     surprises
         The mean surprise of events, of a network without a class; None for other models.
     errors
-        The errors of predicted numbers by variable, of a network without a class that predicts some; None for others.
+        The errors of predicted numbers by variable, of a network without a class that predicts some, or by target;
+        None for others.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
     time
@@ -141,7 +144,7 @@ class Step:
         self,
         model: Served,
         name: str = "model",
-        losses: Losses | NumberLosses | None = None,
+        losses: Losses | NumberLosses | TargetErrors | None = None,
         pending: Pending | None = None,
         max_dead_share: float = 1.0,
         intervals: float | None = None,
@@ -163,11 +166,13 @@ class Step:
         self._numbers = cast("ServedNumbers", model) if model.predicts_numbers else None
         # A union would burden all who read the measures of labels.
         self.losses: Any = _losses_of(self._numbers) if losses is None else losses
-        if isinstance(self.losses, NumberLosses) is not model.predicts_numbers:
+        if not isinstance(self.losses, type(_losses_of(self._numbers))):
             raise BadValue(f"losses: {type(self.losses).__name__} do not score a {model.name}")
         self.surprises = Surprises() if model.is_unsupervised else None
         level = model.level if isinstance(model, UnlabelledModel) else None
         self.errors = None if level is None else VariableErrors(level)
+        if isinstance(self.losses, TargetErrors):
+            self.errors = self.losses
         self.pending = pending
         self.intervals = intervals
         self.sets = sets
@@ -205,10 +210,15 @@ class Step:
         return len(self._held)
 
     @property
-    def output_class(self) -> type[Output] | type[NumberOutput]:
+    def _has_own_errors(self) -> bool:
+        """True if the errors of variables are kept beside the losses."""
+        return self.errors is not None and self.errors is not self.losses
+
+    @property
+    def output_class(self) -> type[Output] | type[NumberOutput] | type[TargetsOutput]:
         """The class of the outputs."""
         if self._numbers is not None:
-            return NumberOutput
+            return TargetsOutput if self._numbers.has_targets else NumberOutput
         if self.model.is_unsupervised:
             return ScoredOutput
         if self.sets is not None:
@@ -221,6 +231,9 @@ class Step:
             places = [event.partition for event in events]
             if self._numbers is not None:
                 for event, place, answer in zip(events, places, answers.named(str), strict=True):
+                    if self._numbers.has_targets:
+                        self._outputs.append(_targets_output(event, answer, version))
+                        continue
                     mean, low, high = (_finite(answer.get(name)) for name in ("mean", "low", "high"))
                     at = (event.key, place.source, place.partition, event.position, event.time)
                     self._outputs.append(NumberOutput(*at, mean, low, high, version))
@@ -651,7 +664,7 @@ class Step:
         }
         model, losses = self.model.freeze(), self.losses.state()
         surprises = None if self.surprises is None else self.surprises.state()
-        errors = None if self.errors is None else self.errors.state()
+        errors = self.errors.state() if self._has_own_errors and self.errors is not None else None
         held = None if self.pending is None else self.pending.content()
         sets = None if self.sets is None else self.sets.state()
         time = None if self._clock is None else self._time_state()
@@ -705,7 +718,7 @@ class Step:
         """
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
         kept |= {"surprises"} if self.surprises is not None else set()
-        kept |= {"errors"} if self.errors is not None else set()
+        kept |= {"errors"} if self._has_own_errors else set()
         kept |= {"time"} if self._clock is not None else set()
         with refusing_bad_state():
             expect(
@@ -720,7 +733,7 @@ class Step:
         self.losses.load(sections["losses"])
         if self.surprises is not None:
             self.surprises.load(sections["surprises"])
-        if self.errors is not None:
+        if self._has_own_errors and self.errors is not None:
             self.errors.load(sections["errors"])
         if self.sets is not None and "sets" in sections:
             self.sets.load(sections["sets"])
@@ -732,8 +745,18 @@ class Step:
         self.dead_letters.load(own["dead_letters"])
 
 
-def _losses_of(numbers: ServedNumbers | None) -> Losses | NumberLosses:
-    return Losses() if numbers is None else NumberLosses(numbers.level)
+def _losses_of(numbers: ServedNumbers | None) -> Losses | NumberLosses | TargetErrors:
+    if numbers is None:
+        return Losses()
+    return TargetErrors(numbers.level) if numbers.has_targets else NumberLosses(numbers.level)
+
+
+def _targets_output(event: Event, answers: Mapping[str, Any], version: ModelVersion) -> TargetsOutput:
+    place = event.partition
+    predictions = {name: answer["mean"] for name, answer in answers.items()}
+    intervals = {name: (_finite(answer["low"]), _finite(answer["high"])) for name, answer in answers.items()}
+    at = (event.key, place.source, place.partition, event.position, event.time)
+    return TargetsOutput(*at, predictions, intervals, version)
 
 
 def _finite(number: float | None) -> float | None:

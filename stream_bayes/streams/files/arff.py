@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from stream_bayes.checked_names import closest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.data.features import Nominal, Numeric, Spec
-from stream_bayes.data.schema import Schema, usual_target
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
@@ -164,14 +164,15 @@ class ARFFSource(FileSource):
         self._attributes = attributes
         specs = {attribute.name: attribute.spec for attribute in attributes}
         target = self.fields.target
-        if target is not None and target not in specs:
-            raise SchemaError(
-                f"{self.path}: target: there is no attribute {target!r}{closest(target, specs)} There are "
-                f"{', '.join(specs)}"
-            )
+        for name in (target,) if isinstance(target, str) else self.fields.targets:
+            if name not in specs:
+                raise SchemaError(
+                    f"{self.path}: target: there is no attribute {name!r}{closest(name, specs)} There are "
+                    f"{', '.join(specs)}"
+                )
         classes = next((each.values for each in attributes if each.name == target), None)
         features = {name: spec for name, spec in specs.items() if self.fields.is_feature(name)}
-        by_heading = Schema(features, classes=classes, target=target or usual_target(features))
+        by_heading = Schema(features, classes=classes, target=self.fields.label_name(features))
         self.schema = by_heading if self._given is None else self._given
         try:
             names = [attribute.name for attribute in attributes]

@@ -346,14 +346,14 @@ def inferred_schema(
     with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
         _check_names(path, source.columns, source.fields)
         names = list(filter(source.fields.is_feature, source.columns))
-        target = source.fields.target
+        target, label_name = source.fields.target, source.fields.label_name(names)
     profiles = profile_of(path, names, rows, columns, form)
     features = {name: profile.kind.column for name, profile in profiles.items()}
     for name, profile in profiles.items():
         for warning in profile.kind.warnings:
             logger.warning("%s: column %s: %s", path, name, warning)
     if target is not None:
-        return Schema(features, target=target)
+        return Schema(features, target=label_name)
     if "class" in features:
         raise SchemaError(
             f"{path}: the column 'class' has the target's usual name; name the target, or rename the column in "

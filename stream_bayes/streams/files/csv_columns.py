@@ -160,6 +160,10 @@ class CSVColumns:
         xs: Iterable[dict[str, Any]] = rows_of_columns(self._feature_names, features, count)
         given = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}
         labels: Iterable[Any] = given.get("target", repeat(None, count))
+        if self.fields.targets:
+            roles = [f"target {name}" for name in self.fields.targets]
+            rows = zip(*(given[role] for role in roles), strict=True)
+            labels = [self.fields.labels(dict(zip(roles, row, strict=True))) for row in rows]
         kinds: Iterable[Kind] = given.get("kind", repeat(self.fields.default_kind, count))
         if "kind" in given or self.fields.default_kind is not SAMPLE:
             kinds = list(kinds)
@@ -184,9 +188,12 @@ class CSVColumns:
     def _check_there(self, what: str, wanted: Iterable[str]) -> None:
         for name in wanted:
             if name not in self._place:
+                hint = closest(name, self.names)
+                if "," in name and all(part.strip() in self._place for part in name.split(",")):
+                    hint = "; name each of several columns on its own."
                 raise SchemaError(
-                    f"{what}: there is no column {shortened(name)}{closest(name, self.names)} There are "
-                    f"{shown([*self.names])}" + self._hint()
+                    f"{what}: there is no column {shortened(name)}{hint} There are {shown([*self.names])}"
+                    + self._hint()
                 )
 
     def _hint(self) -> str:
@@ -220,7 +227,7 @@ class CSVColumns:
 def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Schema | None) -> Cells:
     """Return the converter of a role's column."""
     name = fields.roles[role]
-    if role == "target":
+    if role == "target" or name in fields.targets:
         return _nominal_cells(name, missing, None if schema is None else schema.classes)
     if role == "time":
         return MomentCells(fields, missing)

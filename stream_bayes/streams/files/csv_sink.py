@@ -20,6 +20,7 @@ from stream_bayes.streams.contracts.sink import (
     Result,
     ScoredOutput,
     SetOutput,
+    TargetsOutput,
 )
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
@@ -35,6 +36,7 @@ COLUMNS = {
     SetOutput: (*PLACE, *ANSWER, "sets"),
     IntervalSetOutput: (*PLACE, *ANSWER, "sets", "intervals"),
     NumberOutput: (*PLACE, "prediction", "low", "high", "model", "generation", "configuration", "version"),
+    TargetsOutput: (*PLACE, "predictions", "intervals", "model", "generation", "configuration", "version"),
     DeadLetter: (*PLACE, "reason", "detail", "raw", "version"),
 }
 
@@ -42,16 +44,16 @@ COLUMNS = {
 class CSVSink(FileSink):
     """A file with one row a result, below a line with the columns' names.
 
-    Text and numbers are written as they are, None as an empty cell, probabilities as a JSON object, bytes are
-    base64. So `1` and `"1"` look alike: where that matters, write JSON lines. With a source that can be read again,
-    each event has exactly one row, after any crash.
+    Text and numbers are written as they are, None as an empty cell, probabilities and the predictions of several
+    targets as a JSON object, bytes are base64. So `1` and `"1"` look alike: where that matters, write JSON lines. With
+    a source that can be read again, each event has exactly one row, after any crash.
 
     Parameters
     ----------
     path, name, overwrite, file_system
         As of a `FileSink`.
     of
-        Of which results: `Output` or a class derived from it, `NumberOutput` or `DeadLetter`.
+        Of which results: `Output` or a class derived from it, `NumberOutput`, `TargetsOutput` or `DeadLetter`.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class CSVSink(FileSink):
     def __init__(
         self,
         path: str | os.PathLike[str],
-        of: type[Output] | type[NumberOutput] | type[DeadLetter] = Output,
+        of: type[Output] | type[NumberOutput] | type[TargetsOutput] | type[DeadLetter] = Output,
         name: str | None = None,
         overwrite: bool = False,
         file_system: FileSystem | None = None,
@@ -107,6 +109,10 @@ class CSVSink(FileSink):
         if isinstance(result, NumberOutput):
             model, numbers = result.model, (result.prediction, result.low, result.high)
             return (*place, *numbers, model.name, model.generation, model.configuration, result.version)
+        if isinstance(result, TargetsOutput):
+            model = result.model
+            answer = (json_bytes(result.predictions).decode(), json_bytes(result.intervals).decode())
+            return (*place, *answer, model.name, model.generation, model.configuration, result.version)
         assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)
 

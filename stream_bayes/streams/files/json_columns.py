@@ -12,7 +12,7 @@ from typing import Any
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.column_kind import ColumnKind
-from stream_bayes.data.schema import Schema, usual_target
+from stream_bayes.data.schema import Schema
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.column_profile import (
     FIRST_ROWS,
@@ -97,7 +97,7 @@ def inferred_json_schema(
     columns = {
         name: each.kind.column for name, each in {**profiles, **later}.items() if fields.is_feature(name)
     }
-    return Schema(columns, target=fields.target or usual_target(columns))
+    return Schema(columns, target=fields.label_name(columns))
 
 
 def _events(source: Source, rows: int) -> Iterator[Event]:

@@ -20,7 +20,7 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.dates import DATES_BY_TYPE
 from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Nominal, Numeric
-from stream_bayes.data.schema import Schema, usual_target
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
@@ -226,7 +226,7 @@ class TypedFile(ABC):
                     f"{self.path}: {self.field_word} {name!r} holds {kind}; leave it out: --ignore {name}"
                 )
             features[name] = SPECS[kind]
-        return Schema(features, target=self.fields.target or usual_target(features))
+        return Schema(features, target=self.fields.label_name(features))
 
 
 def _checksum(record: Any) -> int:

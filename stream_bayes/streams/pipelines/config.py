@@ -46,7 +46,7 @@ from stream_bayes.data.declarations import ColumnDeclaration, kind_from_options
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import BadConfig
-from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR
+from stream_bayes.learners.catalogue import DEFAULT_REGRESSOR, SEVERAL_TARGETS
 from stream_bayes.secret_masking import remember_credentials, remember_secret
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format, named_columns
 from stream_bayes.streams.files.csv_sink import CSVSink
@@ -431,6 +431,37 @@ class PipelineConfig(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _targets_fit(self) -> Self:
+        """Refuse several targets where a part has one."""
+        kind, target = self.model.kind, self.source.target
+        if not self.model.has_targets:
+            if isinstance(target, list):
+                raise ValueError(
+                    f"source.target: {kind} learns one target; for several numbers: kind = {SEVERAL_TARGETS!r} in "
+                    "[model]"
+                )
+            return self
+        if not isinstance(target, list):
+            raise ValueError(
+                f"source.target: {kind} needs the list of its targets, as in target = ['rain', 'river']; for one "
+                "target: bayesian-regression"
+            )
+        shards = [name for name, table in self.products() if table.run_with is not None]
+        for name in (*shards, "serve", "challengers"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{name}: is for one target, and {kind} has several; leave it out, or run a pipeline with "
+                    "bayesian-regression for each target"
+                )
+        if self.labels is not None and self.labels.target is not None:
+            raise ValueError(
+                "labels.target: the records of labels name the targets as source.target does; leave it out"
+            )
+        if self.labels is not None and self.labels.on_expiry != "drop":
+            raise ValueError("labels.on_expiry: a label of several targets cannot be assumed; take 'drop'")
+        return self
+
+    @model_validator(mode="after")
     def _messages_fit(self) -> Self:
         if self.model.reads_messages and self.schema_table is not None:
             raise ValueError("schema: a message has no features to declare")
@@ -526,11 +557,11 @@ class PipelineConfig(ConfigTable):
             else FeatureConfig.model_validate({"kind": declared}).declared()
             for name, declared in self.schema_table.features.items()
         }
-        target = self.source.target or usual_target(features)
+        target = self.source.target
         return Schema(
             features,
             classes=self.schema_table.classes,
-            target=target,
+            target=target if isinstance(target, str) else usual_target(features),
             unknown=self.schema_table.unknown,
             blanks=self.schema_table.blanks,
         )

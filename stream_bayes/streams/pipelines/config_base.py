@@ -96,7 +96,9 @@ class ConfigTable(BaseModel):
 class FieldsConfig(ConfigTable):
     """The roles of a record's fields."""
 
-    target: str | None = None
+    target: str | list[str] | None = Field(
+        None, description="the field of the label, or a list of those of several numbers"
+    )
     key: str | None = None
     time: str | None = None
     time_unit: Literal["s", "ms", "us", "ns", "iso"] = "s"

@@ -9,7 +9,14 @@ from pydantic import Field, model_validator
 
 from stream_bayes.checked_names import check_known
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
-from stream_bayes.learners.catalogue import EVENT_MODELS, LEARNERS, NETWORK, REGRESSION, REGRESSORS
+from stream_bayes.learners.catalogue import (
+    EVENT_MODELS,
+    LEARNERS,
+    NETWORK,
+    REGRESSION,
+    REGRESSORS,
+    TARGET_MODELS,
+)
 from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
 from stream_bayes.saving.river.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import ConfigTable, Secret
@@ -69,9 +76,9 @@ class ModelConfig(ConfigTable):
     def _known(self) -> Self:
         if not (self.kind in LEARNERS or self.kind in MODELS or self.predicts_numbers or self.learns_events):
             LEARNERS.refuse(self.kind)
-            check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *EVENT_MODELS, *MODELS])
+            check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *TARGET_MODELS, *EVENT_MODELS, *MODELS])
         if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
-            kinds = ", ".join(REGRESSORS if self.task == REGRESSION else LEARNERS)
+            kinds = ", ".join([*REGRESSORS, *TARGET_MODELS] if self.task == REGRESSION else LEARNERS)
             raise ValueError(f"task: {self.kind!r} is not for {self.task}; there are {kinds}")
         if self.predicts_numbers and (self.costs is not None or self.thresholds is not None):
             raise ValueError(
@@ -124,7 +131,12 @@ class ModelConfig(ConfigTable):
     @property
     def predicts_numbers(self) -> bool:
         """True if labels are numbers."""
-        return self.kind not in LEARNERS and self.kind in REGRESSORS
+        return self.kind not in LEARNERS and (self.kind in REGRESSORS or self.has_targets)
+
+    @property
+    def has_targets(self) -> bool:
+        """True if a label is several numbers."""
+        return self.kind in TARGET_MODELS
 
     def label_sets(self) -> LabelSets | None:
         """Return the thresholds of the sets in the outputs, before any event; None without sets."""

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from river import compose
 
@@ -29,6 +29,7 @@ from stream_bayes.learners.factory import (
     make_learner,
     make_network,
     make_regressor,
+    make_target_model,
 )
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
@@ -39,7 +40,7 @@ from stream_bayes.saving.prior_files import add_prior_of_file
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
 from stream_bayes.saving.snapshots.file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Sink, TargetsOutput
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
@@ -80,6 +81,10 @@ __all__ = ["build", "make_model", "make_pending", "make_source", "structure_argu
 
 logger = logging.getLogger(__name__)
 
+LabelAmounts: TypeAlias = (
+    Amount | Mapping[str, Amount]
+)  # how the labels are written; of several targets by target
+
 GUESSED = "guessed"  # key of the settings of a snapshot: the format and the schema that the first rows showed
 
 
@@ -89,14 +94,16 @@ def build(
     *,
     source: Source | None = None,
     schema: Schema | None = None,
+    written: LabelAmounts | None = None,
     accept_gap: bool = False,
     anew: bool = False,
 ) -> Engine:
     """Build the engine of a pipeline. It writes nothing before it runs, and reads only the first rows of a file.
 
     Paths in the file are relative to `directory`. `source` is read in place of the file's, as for a paced replay.
-    `schema` is the stream's, used if the file declares none. With `accept_gap` the engine continues where records of a
-    topic expired before they were read. `anew` is True if the run will not resume from a snapshot.
+    `schema` is the stream's, used if the file declares none, and `written` how its labels are, where they are numbers.
+    With `accept_gap` the engine continues where records of a topic expired before they were read. `anew` is True if the
+    run will not resume from a snapshot.
 
     Raises
     ------
@@ -109,7 +116,8 @@ def build(
     schema = config.schema_of_stream() or schema
     store = _store(config.snapshots, directory)
     settings = config.settings()
-    form, written = None, Amount()
+    form: CSVFormat | None = None
+    written = Amount() if written is None else written
     if source is None and isinstance(config.source, CSVConfig):
         own = (
             config.source
@@ -125,10 +133,14 @@ def build(
         }
         if config.model.predicts_numbers and own.target is not None:
             written = _written_labels(directory / own.paths[0], own.target, form, kept)
-            settings[GUESSED]["label"] = written.options()
+            settings[GUESSED]["label"] = (
+                written.options()
+                if isinstance(written, Amount)
+                else {name: each.options() for name, each in written.items()}
+            )
         if (
             config.model.learns_classes
-            and own.target is not None
+            and isinstance(own.target, str)
             and (schema is None or schema.classes is None)
         ):
             _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
@@ -178,7 +190,7 @@ def build(
     )
 
 
-def _served(config: PipelineConfig, model: Any, level: float | None, written: Amount) -> Served:
+def _served(config: PipelineConfig, model: Any, level: float | None, written: LabelAmounts) -> Served:
     own = config.model
     return served(model, own.max_names, own.predict, level, written)
 
@@ -192,12 +204,22 @@ def _kept_guess(store: SnapshotStore | None) -> Mapping[str, Any] | None:
     return guess
 
 
-def _written_labels(path: Path, target: str, form: CSVFormat, kept: Mapping[str, Any] | None) -> Amount:
-    """Return how the numbers in the column of labels are written, by the first rows or the snapshot to resume from."""
+def _written_labels(
+    path: Path, target: str | list[str], form: CSVFormat, kept: Mapping[str, Any] | None
+) -> LabelAmounts:
+    """Return how the numbers in the columns of labels are written, by the first rows or the snapshot to resume from."""
     if kept is not None and "label" in kept:
-        return Amount(**kept["label"])
-    column = profile_of(path, form=form)[target].kind.column  # the marks of other columns count, too
-    return column if isinstance(column, Amount) else Amount(decimal=form.decimal)
+        label = kept["label"]
+        if isinstance(target, str):
+            return Amount(**label)
+        return {name: Amount(**options) for name, options in label.items()}
+    profiles = profile_of(path, form=form)  # of all columns, as the marks of others count, too
+    columns = {name: profiles[name].kind.column for name in ([target] if isinstance(target, str) else target)}
+    amounts = {
+        name: column if isinstance(column, Amount) else Amount(decimal=form.decimal)
+        for name, column in columns.items()
+    }
+    return amounts[target] if isinstance(target, str) else amounts
 
 
 def _guessed(
@@ -245,6 +267,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
         key = None if own.key is None else own.key.get_secret_value().encode()
         return _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
+    if own.has_targets:
+        return make_target_model(own.kind, own.arguments, config.source.target or [], schema)
     if own.predicts_numbers:
         return make_regressor(own.kind, own.arguments, schema)
     arguments = dict(own.arguments)
@@ -398,7 +422,7 @@ def _challenger(
     directory: Path,
     schema: Schema | None,
     settings: Mapping[str, Any],
-    written: Amount,
+    written: LabelAmounts,
 ) -> Challenger:
     """Return a challenger, with the settings that the pipeline would have with its model."""
     own = config.challenging(name)
@@ -564,7 +588,7 @@ def _sink(
     table: SinkTable | None,
     directory: Path,
     name: str,
-    of: type[Output] | type[NumberOutput] | type[DeadLetter],
+    of: type[Output] | type[NumberOutput] | type[TargetsOutput] | type[DeadLetter],
 ) -> Sink | None:
     return None if table is None else table.make(directory, name, of)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition, Position
 from stream_bayes.core.values.values import is_missing, shown
-from stream_bayes.data.schema import Schema
+from stream_bayes.data.schema import Schema, usual_target
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.records.envelopes import ENVELOPES
 from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
@@ -31,7 +31,8 @@ class Fields:
     Parameters
     ----------
     target
-        The field of the label. Default: the schema's target, if there is a schema.
+        The field of the label. Default: the schema's target, if there is a schema. A list of fields for several
+        targets: the label is then `{field: value}`, or None for a record without any of them.
     key
         The field that identifies the sample.
     time
@@ -72,7 +73,7 @@ class Fields:
     False
     """
 
-    target: str | None = None
+    target: str | Sequence[str] | None = None
     key: str | None = None
     time: str | None = None
     time_unit: str = "s"
@@ -88,6 +89,11 @@ class Fields:
     on_bad_field: str = "refuse"
 
     def __post_init__(self) -> None:
+        if self.target is not None and not isinstance(self.target, str):
+            names = tuple(self.target)
+            if not names or len(set(names)) < len(names):
+                raise SchemaError(f"target: expected one or more fields, each once, got {shown(list(names))}")
+            object.__setattr__(self, "target", names)
         roles = self.roles
         if len(set(roles.values())) < len(roles):
             raise SchemaError(f"each field has one role, but these share one: {shown(roles)}")
@@ -115,8 +121,28 @@ class Fields:
 
     @property
     def roles(self) -> dict[str, str]:
-        """The names of the fields that are not features, by role."""
-        return {role: name for role in ROLES if (name := getattr(self, role)) is not None}
+        """The names of the fields that are not features, by role; of several targets each has its own."""
+        roles = {role: name for role in ROLES if (name := getattr(self, role)) is not None}
+        if self.targets:
+            del roles["target"]
+            roles |= {f"target {name}": name for name in self.targets}
+        return roles
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The fields of several targets; empty for one, or none."""
+        return self.target if isinstance(self.target, tuple) else ()
+
+    def label_name(self, features: Iterable[str]) -> str:
+        """Return the name of the label in a schema of these features: the usual one without a target, or of several."""
+        return self.target if isinstance(self.target, str) else usual_target(features)
+
+    def labels(self, values: Mapping[str, Any]) -> Any:
+        """Return the label of a record from its values by role."""
+        if not self.targets:
+            return values.get("target")
+        label = {name: values.get(f"target {name}") for name in self.targets}
+        return None if all(map(is_missing, label.values())) else label
 
     def with_schema(self, schema: Schema | None) -> Fields:
         """Return these fields, with the schema's target if none is given."""
@@ -159,7 +185,7 @@ class Assembler:
 
     def __init__(self, fields: Fields) -> None:
         self.fields = fields
-        self._target = fields.target
+        self._target: Any = fields.target  # one, or None, which is the name of no field
         self._roles = tuple(fields.roles.items())
         # A faster path for most records: a label and features.
         plain = fields.roles.keys() <= {"target"} and fields.default_kind is SAMPLE and not fields.required
@@ -177,7 +203,7 @@ class Assembler:
         key: Any = None,
         time: float | None = None,
     ) -> Event:
-        label = content.pop(self._target, None)  # type: ignore[arg-type]  # no field is named None
+        label = content.pop(self._target, None)
         return Event(content, label, key, time, position, ONE, SAMPLE, partition, length)
 
     def _event(
@@ -203,7 +229,7 @@ class Assembler:
         if taken.get("key") is not None:
             key = taken["key"]
         weight = weight_from(taken.get("weight"), fields)
-        label = None if kind is TOMBSTONE else taken.get("target")
+        label = None if kind is TOMBSTONE else fields.labels(taken)
         features: Mapping[str, Any] = content if kind is SAMPLE else {}
         return Event(features, label, key, time, position, weight, kind, partition, length)
 

@@ -144,12 +144,15 @@ class ServedNumbers(Served, Protocol):
     ----------
     level
         The level of its intervals.
+    has_targets
+        True if a label is several numbers: the answers are then by target.
     """
 
     level: float
+    has_targets: bool
 
-    def read_label(self, y: Any, /) -> float:
-        """Return a label as a number.
+    def read_label(self, y: Any, /) -> Any:
+        """Return a label as a number, or as a tuple of targets and numbers.
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._targets import read_target
@@ -16,12 +16,12 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadLabel, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.credible_intervals import ends_of
-from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
+from stream_bayes.learners.base.regressor import SummedRegressor
 from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.name_limit import NameLimit
 
-__all__ = ["LEVEL", "ServedRegressor", "mean_of"]
+__all__ = ["LEVEL", "ServedRegressor", "mean_of", "read_text"]
 
 LEVEL = 0.9  # of the intervals, by default
 
@@ -35,6 +35,16 @@ def mean_of(answer: LabelProbabilities) -> float | None:
     (3.5, None)
     """
     return answer.get("mean")
+
+
+def read_text(y: Any, written: Amount, what: str) -> Any:
+    """Return the number in a text, as its column is written; what is no text as it is. Raise `BadLabel` for another."""
+    if not isinstance(y, str):
+        return y
+    try:
+        return written.read(y)[0]
+    except ValueError as error:
+        raise BadLabel(f"{what}: expected {error}, got {shown(y)}") from None
 
 
 class ServedRegressor(ServedLearner):
@@ -53,19 +63,20 @@ class ServedRegressor(ServedLearner):
     """
 
     predicts_numbers = True
+    has_targets = False
     model: Any  # a `BayesRegressor`
 
     def __init__(
         self,
-        learner: BayesRegressor,
+        learner: Any,
         level: float | None = None,
-        written: Amount | None = None,
+        written: Amount | Mapping[str, Amount] | None = None,
         max_names: int | None = None,
     ) -> None:
         self.level = LEVEL if level is None else level
         ends_of(self.level)
         self._written = Amount() if written is None else written
-        super().__init__(learner, mean_of, max_names)
+        super().__init__(learner, self.point_of, max_names)
 
     def _serve(self, learner: Any) -> None:
         self.model = learner
@@ -77,7 +88,12 @@ class ServedRegressor(ServedLearner):
     def work(self) -> bool:
         return False
 
-    def read_label(self, y: Any) -> float:
+    @staticmethod
+    def point_of(answer: LabelProbabilities) -> Any:
+        """Return the prediction in an answer; None for an event that was not answered."""
+        return mean_of(answer)
+
+    def read_label(self, y: Any) -> Any:
         """Return a label as a number: texts are read as cells of a table are.
 
         Raises
@@ -85,12 +101,8 @@ class ServedRegressor(ServedLearner):
         BadLabel
             If it is none, or not finite.
         """
-        if isinstance(y, str):
-            try:
-                y = self._written.read(y)[0]
-            except ValueError as error:
-                raise BadLabel(f"label: expected {error}, got {shown(y)}") from None
-        return float(read_target(y))
+        assert isinstance(self._written, Amount)
+        return float(read_target(read_text(y, self._written, "label")))
 
     def _answer(self, x: Any) -> LabelProbabilities:
         learner = self.model
@@ -101,9 +113,13 @@ class ServedRegressor(ServedLearner):
     def _learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         self._check(self.model.features_of(x) if self._holds else x)
         if self.is_timed:
-            self.model.learn_one(x, y, w, at)
+            self.model.learn_one(x, self.target_of(y), w, at)
         else:
-            self.model.learn_one(x, y, w)
+            self.model.learn_one(x, self.target_of(y), w)
+
+    def target_of(self, label: Any) -> Any:
+        """Return what the model learns of a label that was read."""
+        return label
 
     def _predict_then_learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> LabelProbabilities:
         answer = self.answer(x)
@@ -162,8 +178,13 @@ class ServedRegressor(ServedLearner):
     def content(self, x: Any) -> Payload:
         return plain(self.model.features_of(x) if self._holds else x)
 
+    @property
+    def _is_summed(self) -> bool:
+        """True if what the model learned is a sum, so that it unlearns."""
+        return isinstance(self.model, SummedRegressor)
+
     def unlearning_fault(self, *, is_read_again: bool) -> str | None:
-        if not isinstance(self.model, SummedRegressor):
+        if not self._is_summed:
             return f"in a pipeline, {self.name} cannot unlearn; take bayesian-regression"
         if is_read_again and self.model.half_life is not None:
             return (
@@ -173,22 +194,22 @@ class ServedRegressor(ServedLearner):
         return None
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        if not isinstance(self.model, SummedRegressor):
+        if not self._is_summed:
             raise NotSupported(f"in a pipeline, {self.name} cannot unlearn; take bayesian-regression")
         moment: float | None = None
         if self.is_timed and clock is not None:
             moment = clock * MICROSECOND
         elif self.model.half_life is not None:
             moment = clock
-        self.model.unlearn_one(content, y, w, moment)
+        self.model.unlearn_one(content, self.target_of(y), w, moment)
 
     def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
-        if not isinstance(self.model, SummedRegressor):
+        if not self._is_summed:
             raise NotSupported(f"{self.name} cannot correct what it learned; take bayesian-regression")
         if self.is_timed and clock is not None:
-            self.model.learn_one(content, y, w, clock * MICROSECOND)
+            self.model.learn_one(content, self.target_of(y), w, clock * MICROSECOND)
         else:
-            self.model.learn_one(content, y, w)
+            self.model.learn_one(content, self.target_of(y), w)
         try:
             self.unlearn(content, was, w, clock)
         except StreamBayesError:

@@ -3,6 +3,7 @@
 Served            the protocol, in `protocol.py`
 ServedLearner     a classifier of this package, in `learner.py`: a sample is encoded once, to predict and to learn
 ServedRegressor   a learner of numbers, in `regressor.py`: it answers with a mean and an interval
+ServedTargets     the same for several targets, in `targets.py`
 ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
 ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from river import base, compose
@@ -27,6 +28,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.mixed_network import MixedNetwork
@@ -38,6 +40,7 @@ from stream_bayes.streams.served_models.product_models import product_model_of
 from stream_bayes.streams.served_models.protocol import Served
 from stream_bayes.streams.served_models.regressor import ServedRegressor
 from stream_bayes.streams.served_models.river import ServedAdaptive, ServedRiver
+from stream_bayes.streams.served_models.targets import ServedTargets
 
 __all__ = ["digest", "served"]
 
@@ -47,7 +50,7 @@ def served(
     max_names: int | None = None,
     predict: Sequence[Any] = (),
     level: float | None = None,
-    written: Amount | None = None,
+    written: Amount | Mapping[str, Amount] | None = None,
 ) -> Served:
     """Return an adapter with which the engine serves a model.
 
@@ -63,7 +66,7 @@ def served(
     level
         For a learner or network of numbers, the level of its intervals; 0.9 by default.
     written
-        For a learner of numbers, how labels that are texts are written.
+        For a learner of numbers, how labels that are texts are written; of several targets by target.
 
     Raises
     ------
@@ -95,6 +98,8 @@ def served(
     product = product_model_of(inner)
     if product is not None:
         return product.serve(inner)
+    if issubclass(type(inner), MultiTargetRegression):
+        return ServedTargets(inner, level, written, max_names)
     if issubclass(type(inner), BayesRegressor):
         return ServedRegressor(inner, level, written, max_names)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in

@@ -400,7 +400,9 @@ def _measures(step: Step, own: MetricLabels) -> list[Metric]:
 
 
 def _measures_of(step: Step) -> dict[str, str]:
-    """Return the measures of a step's predictions, with what they are."""
+    """Return the measures of a step's predictions, with what they are; none of several targets together."""
+    if step.errors is step.losses:
+        return {}
     return MEASURES_OF_FORECASTS if step.model.predicts_numbers else MEASURES_OF_LABELS
 
 

@@ -65,7 +65,7 @@ TOPICS: Registry[Callable[..., Source]] = Registry("kind of topic", "topics")
 def from_csv(
     path: str | os.PathLike[str],
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     schema: Schema | None = None,
     infer_types: bool = True,
     columns: Sequence[str] | None = None,
@@ -171,7 +171,7 @@ def from_csv(
                 "infer_types=False, or start once there are some"
             )
         schema = inferred_schema(path, fields, columns=columns, form=form)
-        if target is not None:
+        if isinstance(target, str):
             labels = profile_of(path, [target], columns=columns, form=form)[target]
             if labels.is_measured:
                 guesses = [
@@ -186,7 +186,9 @@ def from_csv(
     )
 
 
-def from_file(path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]) -> Source:
+def from_file(
+    path: str | os.PathLike[str], *, target: str | Sequence[str] | None = None, **roles: Unpack[Roles]
+) -> Source:
     r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF, Parquet, Avro; plain or compressed.
 
     Parameters
@@ -228,7 +230,7 @@ def from_file(path: str | os.PathLike[str], *, target: str | None = None, **role
 def from_jsonl(
     path: str | os.PathLike[str],
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     schema: Schema | None = None,
     infer_types: bool = True,
     follow: bool = False,
@@ -282,7 +284,7 @@ def from_jsonl(
 def from_iterable(
     items: Iterable[Item] | Callable[[], Iterator[Item]],
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     limit: int | None = None,
     name: str = "items",
     **roles: Unpack[Roles],
@@ -320,7 +322,7 @@ def from_iterable(
 
 @contextmanager
 def open_stream(
-    stream: Streamable, target: str | None = None, ignore: Sequence[str] = ()
+    stream: Streamable, target: str | Sequence[str] | None = None, ignore: Sequence[str] = ()
 ) -> Iterator[Source | Iterable[Any]]:
     """Yield a stream that learners can be evaluated on: a path is opened by its suffix, and closed afterwards.
 

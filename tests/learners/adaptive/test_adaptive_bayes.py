@@ -177,7 +177,10 @@ def test_it_cannot_be_merged_and_says_why() -> None:
         AdaptiveBayes().merge(AdaptiveBayes())
 
 
-@pytest.mark.parametrize("arguments", [{"label_memory": -1}, {"label_memory": 1.5}, {"trend_half_life": 0.0}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"label_memory": -1}, {"label_memory": 1.5}, {"label_memory": 2**40}, {"trend_half_life": 0.0}],
+)
 def test_arguments_are_checked(arguments: dict[str, Any]) -> None:
     with pytest.raises(BadValue, match=next(iter(arguments))):
         AdaptiveBayes(**arguments)

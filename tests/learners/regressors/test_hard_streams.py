@@ -95,6 +95,29 @@ def test_no_forecast_is_nan_or_beyond_what_has_been_seen(
         low, high = min(low, y), max(high, y)
 
 
+@pytest.mark.parametrize("target", [7.0, 0.0, 0.1, -1e6])
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_target_that_never_changed_has_an_interval_once_enough_equal_ones_came(
+    name: str, target: float
+) -> None:
+    model, ahead = made(name), {"a": 0.3, "b": 4.0, "sky": "blue"}
+    for k, (x, _) in enumerate(usual(12, 40), 1):
+        model.learn_one(x, target)
+        least = (k - 1) / (k + 1)  # the next of n equal numbers is the same so often, whatever they are
+        for level in (0.5, 0.9, 0.95):
+            low, high = model.predict_interval_one(ahead, level)
+            assert (low, high) == ((target, target) if level <= least else (-math.inf, math.inf)), (k, level)
+            assert model.quantile_one(ahead, 0.5 - 0.5 * level) == low <= model.predict_one(ahead) <= high
+        forecast = model.predict_distribution_one(ahead)
+        assert forecast.below(target) == 0.5
+        assert (
+            1.0 - forecast.below(target - 1.0) == pytest.approx(k / (k + 1)) == forecast.below(target + 1.0)
+        )
+    model.learn_one({"a": 1.0}, target + 1.0)
+    low, high = model.predict_interval_one(ahead, 0.9)
+    assert low <= target <= high and (high - low > 0.0 or math.isinf(low))
+
+
 @pytest.mark.parametrize(
     "y", [None, math.nan, math.inf, -math.inf, 1e300, "3", [1.0], {"a": 1.0}, b"3"], ids=repr
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -471,3 +472,40 @@ def test_a_window_is_refused_where_it_cannot_be() -> None:
         check_summable(BayesianRegression(window=10, schema=Schema({"a": Numeric()})))
     with pytest.raises(BadValue, match="predicts numbers"):
         SlidingWindow(AdaptiveRegression(), 10)  # type: ignore[arg-type]  # that is the test
+
+
+def test_the_covariance_of_waves_with_gaps_is_that_of_numbers_drawn_for_them() -> None:
+    rng = np.random.default_rng(4)
+    waves = FourierFeatures({"a": (1.0, 2.0), "b": (0.0, 1.0)}, count=5).waves(
+        {"a": (1.0, 2.0), "b": (0.0, 1.0)}, 1.5
+    )
+    assert waves.covariance({"a": 3.0, "b": 1.0}) is None
+    for x in ({"a": 3.0}, {"b": None, "a": math.nan}):
+        drawn = np.array(
+            [
+                [*waves.columns({"a": 3.0 if "b" not in x else 1.0 + 2.0 * a, "b": b}).values()]
+                for a, b in rng.normal(size=(20_000, 2))
+            ]
+        )
+        covariance = waves.covariance(x)
+        assert covariance is not None and np.allclose(covariance, np.cov(drawn.T), atol=0.01)
+        assert np.allclose([*waves.columns(x).values()], drawn.mean(axis=0), atol=0.015)
+
+
+def test_intervals_of_waves_are_wide_enough_where_a_number_is_missing() -> None:
+    rng = random.Random(3)
+    model, held = BayesianRegression(features="fourier"), dict[bool, list[bool]]({True: [], False: []})
+    widths = dict[bool, list[float]]({True: [], False: []})
+    for k in range(500):
+        x = {"a": rng.gauss(0.0, 1.0)}
+        y = math.sin(2.0 * x["a"]) + rng.gauss(0.0, 0.1)
+        if has_gap := rng.random() < 0.1:
+            del x["a"]
+        if k >= 250:
+            low, high = model.predict_interval_one(x, 0.9)
+            held[has_gap].append(low <= y <= high)
+            widths[has_gap].append(high - low)
+        model.learn_one(x, y)
+    for each in held.values():
+        assert sum(each) / len(each) > 0.85  # less than half of those with a gap, if they count as known
+    assert np.mean(widths[True]) > 1.1 * np.mean(widths[False])
