@@ -14,7 +14,7 @@ candidates are also tried without a drift: `succession` says when.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import log
 from typing import Any
 
@@ -41,8 +41,15 @@ from stream_bayes.drift.detectors import (
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.family_changes import FamilyChanges
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recent_events import JOINT_NETWORKS, JointNetwork, RenewedModel, rederive
-from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
+from stream_bayes.drift.recent_events import (
+    JOINT_NETWORKS,
+    JointNetwork,
+    RenewedModel,
+    has_densities,
+    joint_network_of,
+    rederive,
+)
+from stream_bayes.drift.succession import Succession, SuccessionSettings, bounded, score_of
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, NotSupported
@@ -60,8 +67,10 @@ from stream_bayes.learners.base.edges import learner_within
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.samples import samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
+from stream_bayes.learners.sequences.keyed_sequences import timed_events
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.networks.surprise import Surprise
 
@@ -77,9 +86,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     ----------
     learner
         A learner of this package over named features. It is the template of every model and learns nothing itself. A
-        `BayesNet` or a `MixedNetwork` has no class: `learn_one(x)` and `score_learn_one(x)` learn, losses are the
-        surprises of events, and `model_` answers queries. With `structure="learn"` every candidate of these grows its
-        structure, and goes on with it.
+        `BayesNet`, a `MixedNetwork` or a `DynamicNetwork` has no class: `learn_one(x)` and `score_learn_one(x)` learn,
+        losses are the surprises of events, and `model_` answers queries and forecasts. With `structure="learn"` every
+        candidate of these grows its structure, and goes on with it.
     detector
         `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
         River's drift detectors, which is cloned.
@@ -89,8 +98,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         parents, with a detector per feature (numbers without bins, as those of `NaiveBayes`, have none). Detectors of
         binary signals take errors only. Of a `BayesNet`, `"family"` has the counts of each family tested for a change,
         without a detector; a family that changed is counted again since its change, and the others stay. So it is of a
-        `MixedNetwork`, always, with the residuals of numbers in eight bins. None: errors
-        for detectors of these, `"family"` for a `BayesNet` with the default detector, log-loss for others.
+        `MixedNetwork`, always, with the residuals of numbers in eight bins, and of a `DynamicNetwork`, given the events
+        before. None: errors for detectors of these, `"family"` for a `BayesNet` with the default detector, log-loss for
+        others.
     policy
         The candidate after a drift. `"both"`: a new learner of the events since the change, counts and structure.
         `"refit"`: a learner of these events with the present structure. `"search"`: the present counts with a structure
@@ -173,8 +183,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         self.renew = renew
         self._check()
         if window is None:
-            is_network = isinstance(learner, (BayesNetClassifier, BayesNet))
-            window = NETWORK_WINDOW if is_network else WINDOW
+            is_network = isinstance(learner, (BayesNetClassifier, BayesNet, DynamicNetwork))
+            window = NETWORK_WINDOW if is_network and not has_densities(learner) else WINDOW
         settings = SuccessionSettings(
             learner,
             policy,
@@ -187,8 +197,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             retired,
             renew,
         )
-        is_joint, has_densities = isinstance(learner, JOINT_NETWORKS), isinstance(learner, MixedNetwork)
-        self._watch = DriftWatch(detector, signal, is_joint, window, has_densities)
+        is_joint = isinstance(learner, JOINT_NETWORKS)
+        self._watch = DriftWatch(detector, signal, is_joint, window, has_densities(learner))
         self._succession = Succession(settings, self._watch)
         self._warned: int | None = None  # the first event after the change, from a detector that warns
         self._shadow: RenewedModel | None = None  # learns the events since the warning
@@ -197,8 +207,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         learner = self.learner
         if isinstance(learner, BayesNet):
             self._check_network(learner)
-        elif isinstance(learner, MixedNetwork):
-            self._check_mixed(learner)
+        elif isinstance(learner, MixedNetwork | DynamicNetwork):
+            self._check_by_family(learner)
         else:
             self._check_classifier(learner)
         if self.signal is not None:
@@ -237,19 +247,22 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 "detector or signal"
             )
 
-    def _check_mixed(self, learner: MixedNetwork) -> None:
-        if learner.transform is not None or learner.missing != "skip" or learner.classes is not None:
+    def _check_by_family(self, learner: MixedNetwork | DynamicNetwork) -> None:
+        name = type(learner).__name__
+        if isinstance(learner, MixedNetwork) and (
+            learner.transform is not None or learner.missing != "skip" or learner.classes is not None
+        ):
             raise BadValue(
                 "a MixedNetwork with ranks, latent classes or expectation maximisation cannot be replaced after a "
                 "drift; it counts the newest window by itself"
             )
         if self.detector != DEFAULT_DETECTOR or self.signal not in (None, "family"):
             raise BadValue(
-                "families of a MixedNetwork are tested by their own events: leave detector and signal out"
+                f"families of a {name} are tested by their own events: leave detector and signal out"
             )
         if self.policy == "search" or self.search is not None:
             raise BadValue(
-                "a MixedNetwork searches its structure itself, MixedNetwork(): leave search out, and policy='search'"
+                f"a {name} searches its structure itself, by structure='learn': leave search out, and policy='search'"
             )
 
     def _check_classifier(self, learner: BayesClassifier) -> None:
@@ -295,38 +308,77 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: X, y: Any = None, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or nothing if any part is refused. A network without a class takes no label."""
+    def learn_one(self, x: X, y: Any = None, w: float = 1.0, at: float | None = None) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused. A network without a class takes no label; `at`
+        is the time of an event of a `DynamicNetwork`, which needs it with `pause` or `step`.
+        """
         if isinstance(self.learner, JOINT_NETWORKS):
             if y is not None:
                 raise BadLabel(
                     f"a {type(self.learner).__name__} has no class, but the event has the label {shown(y)}"
                 )
+            event = self._event(x, at)
             try:
-                score = self._network().score_one(x)
+                score = score_of(self._network(), event)
             except BudgetExceeded:  # of an event with gaps: it is learned, and judges no candidate
                 score = math.nan
-            self._learn_scored(x, w, score)
+            self._learn_scored(event, w, score)
+            self._remember(x, at)
         else:
+            self._check_no_time(at)
             self.predict_learn_one(x, y, w)
 
-    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+    def _event(self, x: X, at: float | None) -> X:
+        """Return an event as the network without a class learns it: in time, with the copies of its past."""
+        model = self._network()
+        if isinstance(model, DynamicNetwork):
+            return model.joined_one(x, at)
+        self._check_no_time(at)
+        return x
+
+    def _check_no_time(self, at: float | None) -> None:
+        if at is not None:
+            raise BadValue(
+                f"at= is for a DynamicNetwork; a {type(self.learner).__name__} does not know of time"
+            )
+
+    def _remember(self, x: X, at: float | None) -> None:
+        """Move the sequence of an event on, once it was learned."""
+        model = self.model_
+        if isinstance(model, DynamicNetwork):
+            model.remember_one(x, at)
+
+    def reset(self, *keys: Any) -> None:
+        """End the sequences of these keys of a `DynamicNetwork`; without keys, all sequences."""
+        model = self.model_
+        if not isinstance(model, DynamicNetwork):
+            raise NotSupported(f"a {type(self.learner).__name__} has no sequences to end")
+        model.reset(*keys)
+
+    def learn_many(
+        self, X: Native, y: Native = None, w: Native = None, at: Iterable[float] | None = None
+    ) -> None:
         """Learn many rows, as `learn_one` would in their order.
 
-        If one is refused, none is learned. A memory budget that is too small shows only on the way.
+        If one is refused, none is learned. A memory budget that is too small shows only on the way. A `MixedNetwork`
+        or a `DynamicNetwork` learns the rows before one that is refused.
 
         Parameters
         ----------
         X, y, w
             As in `BayesClassifier.learn_many`.
+        at
+            The times of events of a `DynamicNetwork`.
         """
         model = self.model_
-        if isinstance(model, MixedNetwork):
+        if isinstance(model, MixedNetwork | DynamicNetwork):
             if w is not None:
-                raise BadValue("learn_many of a MixedNetwork takes no weights; learn_one does")
-            for x in iter_dicts(X) if is_frame(X) else X:
-                self.learn_one(x)
+                raise BadValue(f"learn_many of a {type(model).__name__} takes no weights; learn_one does")
+            for x, time in timed_events(iter_dicts(X) if is_frame(X) else X, at):
+                self.learn_one(x, at=time)
             return
+        if at is not None:
+            raise BadValue(f"at= is for a DynamicNetwork; a {type(model).__name__} does not know of time")
         if isinstance(model, BayesNet):
             for x, weight in model.rows_to_learn(X, w):
                 self.learn_one(x, None, weight)
@@ -334,19 +386,21 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         for sample in samples_of(model, X, y, w):
             self.learn_one(*sample)
 
-    def score_learn_one(self, x: X, w: float = 1.0) -> float:
+    def score_learn_one(self, x: X, w: float = 1.0, at: float | None = None) -> float:
         """Return the surprise of an event to a network without a class, then learn it.
 
         Raises `BudgetExceeded` if exact inference of missing values needs more memory than the budget, with nothing
         learned; `learn_one` learns such an event.
         """
-        score = self._network().score_one(x)
-        self._learn_scored(x, w, score)
+        event = self._event(x, at)
+        score = score_of(self._network(), event)
+        self._learn_scored(event, w, score)
+        self._remember(x, at)
         return score
 
     def _learn_scored(self, x: X, w: float, score: float) -> None:
         """Learn an event with its surprise; NaN if that could not be computed."""
-        succession, model = self._succession, self._network()
+        succession, model = self._succession, joint_network_of(self._network())
         if isinstance(model, MixedNetwork):
             model.learn_one(x, w)
             row = model.store.row_of(model.store.read(x), float(w))
@@ -357,7 +411,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if row.weight > 0.0 and math.isnan(score):
             self._follow_unscored(row, x, w)
         elif row.weight > 0.0:
-            loss = score if isinstance(model, MixedNetwork) else min(score, MOST_SURPRISE)
+            loss = bounded(model, score)
             self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss, len(model.structure)), True)
 
     def _follow_unscored(self, row: Row, x: X, w: float) -> None:
@@ -371,9 +425,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         elif succession.task is not None:
             succession.continue_search(succession.task)
 
-    def score_one(self, x: X) -> float:
-        """Return the surprise of an event to a network without a class, as `BayesNet.score_one` does."""
-        return self._network().score_one(x)
+    def score_one(self, x: X, at: float | None = None) -> float:
+        """Return the surprise of an event to a network without a class, as `BayesNet.score_one` does; to a
+        `DynamicNetwork`, given the events before it.
+        """
+        return score_of(self._network(), self._event(x, at))
 
     @property
     def _joint_variables(self) -> int:
@@ -568,9 +624,13 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         """Return the labels of events like x that the present model simulates."""
         return _classifier(self.model_).simulate_one(x, n, rng)
 
-    def explain_one(self, x: X) -> Explanation | Surprise:
+    def explain_one(self, x: X, at: float | None = None) -> Explanation | Surprise:
         """Return the evidence of each feature for each class; without a class, the surprise of each value."""
-        return self.model_.explain_one(x)
+        model = self.model_
+        if isinstance(model, DynamicNetwork):
+            return model.explain_one(x, at)
+        self._check_no_time(at)
+        return model.explain_one(x)
 
     @property
     def _multiclass(self) -> bool:

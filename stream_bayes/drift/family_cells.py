@@ -1,14 +1,16 @@
 """Events as cells of tables, one table a family: what the tests of families count.
 
-A name is counted by its value and the configuration of its parents. A number is counted by its residual, in deviations
-about its mean given its parents, cut at `RESIDUALS`; its configuration is that of its nominal parents, and whether its
-mean is in the lower or the upper half. The mean is that of the network as it is. So a change of coefficients moves
-residuals, a change of the variance spreads or narrows them, and a test that is valid whatever the table is holds
-whatever the distribution of the numbers is.
+A name is counted by its value and the configuration of its parents. In time, that is also the configuration of its
+copies in earlier events: without them each value that lasts would look like a change while the graph lacks their edges.
+A number is counted by its residual, in deviations about its mean given its parents, cut at `RESIDUALS`; its
+configuration is that of its nominal parents, and whether its mean is in the lower or the upper half. The mean is that
+of the network as it is. So a change of coefficients moves residuals, a change of the variance spreads or narrows them,
+and a test that is valid whatever the table is holds whatever the distribution of the numbers is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -17,8 +19,9 @@ from numpy.typing import NDArray
 from stream_bayes.core.evidence.exchangeability import CellLayout
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.recent_events import JointNetwork, RecentEvents
+from stream_bayes.drift.recent_events import JointNetwork, RecentEvents, joint_network_of
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = ["FamilyCells", "cells_of"]
@@ -39,19 +42,36 @@ class FamilyCells(Protocol):
     def are_outgrown_by(self, model: JointNetwork) -> bool:
         """Return True if the network needs other cells now."""
 
+    def feature_of(self, variable: Value) -> Value:
+        """Return the name of a variable among the features of events."""
+
     def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cell of each of the newest events (columns) in each family (rows); -1 if it lacks a variable."""
 
 
 def cells_of(model: JointNetwork) -> FamilyCells:
     """Return the tables of a network as it is."""
-    return TableCells(model) if isinstance(model, BayesNet) else MixedCells(model)
+    network, copies = joint_network_of(model), _copies_of(model)
+    return TableCells(network, copies) if isinstance(network, BayesNet) else MixedCells(network, copies)
+
+
+def _copies_of(model: JointNetwork) -> Mapping[Value, Sequence[Value]]:
+    """Return the lagged copies of each variable of a network in time; no variable of another one has any."""
+    if not isinstance(model, DynamicNetwork):
+        return {}
+    copies: dict[Value, list[Value]] = {}
+    for copy, variable in model.copies.items():
+        if copy in model.structure:
+            copies.setdefault(variable, []).append(copy)
+    return copies
 
 
 class TableCells:
-    """Tables of a network of names, with the values that its variables have now."""
+    """Tables of a network of names, with the values that its variables have now. `copies` of a variable, of earlier
+    events, count as its parents.
+    """
 
-    def __init__(self, model: BayesNet) -> None:
+    def __init__(self, model: BayesNet, copies: Mapping[Value, Sequence[Value]]) -> None:
         store, structure = model.store, model.structure
         self._sizes = _sizes_of(model)
         size = dict(zip(structure.variables, self._sizes.tolist(), strict=True))
@@ -62,7 +82,7 @@ class TableCells:
         rows = []
         for f, name in enumerate(structure.variables):
             step = 1
-            for parent in structure.parents(name):
+            for parent in dict.fromkeys([*structure.parents(name), *copies.get(name, ())]):
                 self._strides[f, store.slot_of(parent)] = step
                 self._members[f, store.slot_of(parent)] = 1
                 step *= size[parent]
@@ -74,8 +94,13 @@ class TableCells:
 
     def are_outgrown_by(self, model: JointNetwork) -> bool:
         """Return True if a variable has more than twice the values."""
-        assert isinstance(model, BayesNet)
-        return bool((_sizes_of(model) > 2 * self._sizes).any())
+        network = joint_network_of(model)
+        assert isinstance(network, BayesNet)
+        return bool((_sizes_of(network) > 2 * self._sizes).any())
+
+    def feature_of(self, variable: Value) -> Value:
+        """Return the variable: a feature has its name."""
+        return variable
 
     def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cells of the newest events."""
@@ -95,12 +120,18 @@ def _sizes_of(model: BayesNet) -> NDArray[np.int64]:
 
 class MixedCells:
     """Tables of a network of names and numbers. Residuals are by its present coefficients, so that all events are
-    counted anew with each block.
+    counted anew with each block. `copies` of a name, of earlier events, count as its parents.
     """
 
-    def __init__(self, model: MixedNetwork) -> None:
+    def __init__(self, model: MixedNetwork, copies: Mapping[Value, Sequence[Value]]) -> None:
         self._model, self._clock = model, model.clock
         counts = model.store
+        self._above = {
+            v: [*counts.nominal_parents(v)]
+            if counts.kinds.get(v)
+            else [*dict.fromkeys([*counts.nominal_parents(v), *copies.get(v, ())])]
+            for v in model.structure.variables
+        }
         self._variables = model.structure.variables
         self._sizes = {
             v: max(len(counts.vocabulary(v)), 1) for v in self._variables if not counts.kinds.get(v)
@@ -109,7 +140,7 @@ class MixedCells:
         for v in self._variables:
             width = len(RESIDUALS) + 1 if counts.kinds.get(v) else self._sizes[v]
             height = HALVES if counts.numeric_parents(v) else 1
-            for parent in counts.nominal_parents(v):
+            for parent in self._above[v]:
                 height *= self._sizes[parent]
             for parent in counts.cut_parents(v):
                 height *= len(counts.cuts[parent, v]) + 1
@@ -119,7 +150,11 @@ class MixedCells:
 
     def are_outgrown_by(self, model: JointNetwork) -> bool:
         """Return True once the network has learned anything."""
-        return model is not self._model or model.clock != self._clock
+        return joint_network_of(model) is not self._model or model.clock != self._clock
+
+    def feature_of(self, variable: Value) -> Value:
+        """Return the text that names a variable among the features."""
+        return self._model.store.text_of(variable)
 
     def of(self, recent: RecentEvents, number: int) -> CellNumbers:
         """Return the cells of the newest events."""
@@ -132,7 +167,7 @@ class MixedCells:
                 column[v] = numbers[feature.slot] if feature.numeric else codes[feature.slot]
         cells = np.full((len(self._variables), number), -1, np.int64)
         for f, v in enumerate(self._variables):
-            family = (*self._model.structure.parents(v), v)
+            family = (*self._model.structure.parents(v), *self._above[v], v)
             if v not in counts.families or not column.keys() >= {*family}:
                 continue
             there = np.logical_and.reduce([_is_there(column[each]) for each in family])
@@ -152,7 +187,7 @@ class MixedCells:
     def _configuration(self, counts: MixedCounts, v: Value, column: dict[Value, Column]) -> CellNumbers:
         """Return the number of each event's configuration of nominal parents and bins."""
         configuration = np.zeros(len(column[v]), np.int64)
-        for p in counts.nominal_parents(v):
+        for p in self._above[v]:
             configuration = configuration * self._sizes[p] + column[p].astype(np.int64)
         for p in counts.cut_parents(v):
             cuts = np.array(counts.cuts[p, v])

@@ -10,7 +10,8 @@ the past are tested, the further back the fewer:
 lacks, as long as events do not depend on one another. A family's e-value is the mean over these dates. The i-th test of
 a network of V variables reports a family if that is at least V (i + 1) (i + 2) / `ERROR`: in a stream without change a
 family is ever reported with a probability of at most `ERROR`. Parents are chosen by events before, so a family with new
-parents begins to be tested with the events after.
+parents begins to be tested with the events after. In time, a change is reported if given each other variable its
+e-value is still 1 / `ERROR`.
 """
 
 from __future__ import annotations
@@ -23,17 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.evidence.exchangeability import LogGamma, log_evidence
+from stream_bayes.core.evidence.exchangeability import CellLayout, LogGamma, log_evidence
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.families import TOGETHER
 from stream_bayes.drift.family_cells import FamilyCells, cells_of
 from stream_bayes.drift.recent_events import JointNetwork, RecentEvents
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 
 __all__ = ["FamilyChange", "FamilyChanges"]
 
 ERROR = 0.01  # the probability that a stream without change has a family reported
 DATES_TOGETHER = 64  # tested at once when a change is dated
+EXPLAINED_FROM = (
+    2_048  # events before a change, and twice those after it, in which another variable may explain it
+)
+NEVER = 2**61  # the clock after which copies of earlier events are tested: they change with their variables
 
 CellCounts = NDArray[np.int32]
 
@@ -93,7 +99,35 @@ class FamilyChanges:
         else:
             self._count(self._cells, recent, TOGETHER)
         self.tests += 1
-        return self._changes()
+        changes = self._changes()
+        if isinstance(model, DynamicNetwork):
+            return [change for change in changes if not self._is_explained(change, recent)]
+        return changes
+
+    def _is_explained(self, change: FamilyChange, recent: RecentEvents) -> bool:
+        """Return True if little evidence of a change is left given another variable.
+
+        Values in time last. What depends on such a value seems to change with it, as long as the graph lacks the edge.
+        """
+        assert self._structure is not None and self._cells is not None
+        layout, variables = self._layout, self._structure.variables
+        number = min(len(recent), EXPLAINED_FROM + 2 * (recent.newest - change.since + 1))
+        cells, clocks = self._cells.of(recent, number), recent.newest_clocks(number)
+        family = variables.index(change.variable)
+        tested = clocks > self._begins[family]
+        table = cells[family] - layout.begin[family]
+        size = int(layout.rows[family] * layout.columns[family])
+        for values in recent.names_but(self._cells.feature_of(change.variable), number):
+            there = tested & (cells[family] >= 0) & (values >= 0)
+            column, is_after = (table + size * values)[there], clocks[there] >= change.since
+            rows = layout.rows[family : family + 1] * (int(values.max(initial=0)) + 1)
+            wide = CellLayout(rows, layout.columns[family : family + 1])
+            before, after = (
+                np.bincount(column[part], minlength=wide.cells)[None] for part in (~is_after, is_after)
+            )
+            if float(log_evidence(before, after, wide, self._log_gamma)[0, 0]) < -math.log(ERROR):
+                return True
+        return False
 
     def _begin(self, model: JointNetwork, recent: RecentEvents) -> None:
         """Begin to count the families of a network: those that it shares with the one before go on."""
@@ -104,10 +138,13 @@ class FamilyChanges:
         cells = cells_of(model)
         self._structure, self._cells, self._layout = structure, cells, cells.layout
         self.begun = {}
+        copies = model.copies if isinstance(model, DynamicNetwork) else {}
         for name in structure.variables:
             parents = tuple(structure.parents(name))
             before = known.get(name)
-            if before is not None and set(before[0]) == set(parents):
+            if name in copies:
+                self.begun[name] = (parents, NEVER)
+            elif before is not None and set(before[0]) == set(parents):
                 self.begun[name] = (parents, before[1])
             else:
                 self.begun[name] = (parents, 0 if is_first and not model.is_growing else int(clocks[-1]))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.values.values import Value
 from stream_bayes.drift.families import Coded
 from stream_bayes.errors import BadState, NotLearned, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 
 __all__ = [
@@ -25,15 +27,19 @@ __all__ = [
     "JointNetwork",
     "RecentEvents",
     "RenewedModel",
+    "fresh_twin",
     "grows",
+    "has_densities",
+    "joint_network_of",
     "learn_events",
     "rederive",
 ]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
-JointNetwork: TypeAlias = BayesNet | MixedNetwork  # a network without a class
-JOINT_NETWORKS = (BayesNet, MixedNetwork)
+JointNetwork: TypeAlias = BayesNet | MixedNetwork | DynamicNetwork  # a network without a class
+JOINT_NETWORKS = (BayesNet, MixedNetwork, DynamicNetwork)
 RenewedModel: TypeAlias = BayesClassifier | JointNetwork
+Renewed = TypeVar("Renewed", bound=RenewedModel)
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
@@ -106,6 +112,13 @@ class RecentEvents:
         labels = np.asarray(ring.label)[places].astype(np.int64)
         return Coded(codes, labels, np.asarray(ring.weight)[places])
 
+    def names_but(self, feature: Value, number: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the codes of each other feature with names in the newest events; -1 is missing."""
+        codes = self.newest_codes(number).codes
+        for other in self._encoder.features.values():
+            if not (other.name == feature or other.numeric) and (codes[other.slot] >= 0).any():
+                yield codes[other.slot]
+
     def newest_numbers(self, number: int) -> NDArray[np.float64]:
         """Return the numbers of the newest events, a row for each numeric feature without bins; NaN is missing."""
         ring = self._window.ring
@@ -152,34 +165,34 @@ class RecentEvents:
         wait, or if it fades: then it has forgotten a share of the earlier events, too.
         """
         window, row = self._window, Row()
-        if isinstance(self._model, MixedNetwork):
-            return self._without_newest(self._model, since)
-        if (
-            not self._model.unlearns
-            or self._model.half_life is not None
-            or self.newest - since >= MOST_FORGOTTEN
-        ):
-            return self._model
-        twin = self._model.twin()
+        model = self._model
+        if isinstance(model, JOINT_NETWORKS) and has_densities(model):
+            return self._without_newest(model, since)
+        assert not isinstance(model, MixedNetwork)
+        if not model.unlearns or model.half_life is not None or self.newest - since >= MOST_FORGOTTEN:
+            return model
+        twin = fresh_twin(model)
         try:
             for index in reversed(range(len(window))):
                 if window.clock_of(index) < since:
                     break
-                twin.store.forget(_as_of(window, index, row, twin))
+                twin.store.forget(_as_of(window, index, row, twin))  # type: ignore[union-attr]  # it has names alone
         except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
-            return self._model
+            return model
         rederive(twin)
         return twin
 
-    def _without_newest(self, model: MixedNetwork, since: int) -> MixedNetwork:
+    def _without_newest(self, model: JointNetwork, since: int) -> JointNetwork:
         """Return a network of names and numbers without the events from a clock on; itself if these stay."""
         if self.newest - since >= MOST_FORGOTTEN:
             return model
-        twin = model.twin()
+        twin = fresh_twin(model)
+        network = joint_network_of(twin)
+        assert isinstance(network, MixedNetwork)
         try:
             for clock, row in reversed(self.events()):
                 if clock >= since:
-                    twin.unlearn_one(model.store.values_in(row), row.weight)
+                    network.unlearn_one(network.store.values_in(row), row.weight)
         except (NotLearned, NotSupported):
             return model
         return twin
@@ -233,17 +246,36 @@ def learn_rows(model: RenewedModel, rows: Iterable[Row]) -> None:
 
     So a row needs more room only in tables of families, or if its weight is not whole.
     """
-    if isinstance(model, MixedNetwork):
+    learner = joint_network_of(model) if isinstance(model, JOINT_NETWORKS) else model
+    if isinstance(learner, MixedNetwork):
         for row in rows:
-            model.learn_one(model.store.values_in(row), row.weight)
+            learner.learn_one(learner.store.values_in(row), row.weight)
         return
-    store = model.store
-    learn = model.learn_row if isinstance(model, BayesNet) else model.reading.learn
+    store = learner.store
+    learn = learner.learn_row if isinstance(learner, BayesNet) else learner.reading.learn
     bounded = store.memory_budget is not None
     for row in rows:
         if not row.whole or (bounded and store.tables.families is not None):
             store.make_room_for(1, row.whole)
         learn(row)
+
+
+def joint_network_of(model: JointNetwork) -> BayesNet | MixedNetwork:
+    """Return the network that learns events: of one in time, that over an event and its copies."""
+    return model.joint_network if isinstance(model, DynamicNetwork) else model
+
+
+def has_densities(model: RenewedModel) -> bool:
+    """Return True for a network of names and numbers."""
+    return isinstance(model, JOINT_NETWORKS) and isinstance(joint_network_of(model), MixedNetwork)
+
+
+def fresh_twin(model: Renewed) -> Renewed:
+    """Return a copy of a model, without what it remembers of sequences."""
+    twin = cast(Renewed, model.twin())
+    if isinstance(twin, DynamicNetwork):
+        twin.reset()
+    return twin
 
 
 def rederive(model: RenewedModel) -> None:

@@ -36,7 +36,10 @@ from stream_bayes.drift.recent_events import (
     JointNetwork,
     RecentEvents,
     RenewedModel,
+    fresh_twin,
     grows,
+    has_densities,
+    joint_network_of,
     rederive,
 )
 from stream_bayes.drift.renewal import RenewalSchedule
@@ -47,9 +50,10 @@ from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 
-__all__ = ["Succession", "SuccessionSettings"]
+__all__ = ["Succession", "SuccessionSettings", "bounded", "score_of"]
 
 FRESH_DOUBT = 3.0  # standard errors by which it must be better
 FRESH_LASTING = 0.75  # share of its mean gain that it must keep in a second trial, twice as long
@@ -151,7 +155,7 @@ class Succession:
         leaving = None
         if is_first and self.settings.retired:
             before = self.recent.model_before(since)
-            leaving = f"retired {self.generation}", before.twin() if before is model else before
+            leaving = f"retired {self.generation}", fresh_twin(before) if before is model else before
         self._recount(model, {one.variable: one.since for one in changed})
         self.generation += 1
         self.record(
@@ -169,16 +173,22 @@ class Succession:
             self.retired = [*self.retired, leaving][-self.settings.retired :]
 
     def _recount(self, model: JointNetwork, starts: Mapping[Value, int]) -> None:
-        """Count families of a network again, each from its first event after the change."""
-        if isinstance(model, MixedNetwork):
-            model.recount(starts, [(clock, row) for clock, row in self.recent.events()])
+        """Count families of a network again, each from its first event after the change; copies as their variables."""
+        network = joint_network_of(model)
+        if isinstance(model, DynamicNetwork):
+            copies = {
+                copy: starts[v] for copy, v in model.copies.items() if v in starts and copy in model.structure
+            }
+            starts = {**starts, **copies}
+        if isinstance(network, MixedNetwork):
+            network.recount(starts, [(clock, row) for clock, row in self.recent.events()])
             return
         number, later = (
             len(self.recent),
             self.clock - model.clock,
         )  # clocks of the recent events and of the model
         events = self.recent.newest_codes(number)
-        model.recount(
+        network.recount(
             {name: max(clock - later, 1) for name, clock in starts.items()},
             events.codes,
             events.weights,
@@ -189,7 +199,7 @@ class Succession:
         """Return the present network with all tables counted again since a change."""
         model = self.model
         assert isinstance(model, JOINT_NETWORKS)
-        twin = model.twin()
+        twin = fresh_twin(model)
         self._recount(twin, dict.fromkeys(twin.structure, since))
         return twin
 
@@ -285,7 +295,7 @@ class Succession:
         if not self.is_renewing:
             if self.watch.changes is not None:
                 self.candidates.append(("refit", self._all_refitted(trial.since)))
-            self.candidates += [(name, model.twin()) for name, model in self.retired]
+            self.candidates += [(name, fresh_twin(model)) for name, model in self.retired]
         nothing = (0.0,) * len(self.candidates)
         self.trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
         if not nothing:
@@ -331,7 +341,7 @@ class Succession:
             return
         for _, candidate in self.candidates:
             assert isinstance(candidate, JOINT_NETWORKS)
-            candidate.learn_one(x, w)
+            joint_network_of(candidate).learn_one(x, w)
 
     def give_up(self, trial: Trial) -> None:
         """End a trial whose candidates have learned a world that has changed again."""
@@ -393,6 +403,8 @@ class Succession:
             self.since = self.clock + 1 if was_retired or name == "search" else trial.since
             self.renewals.begin(self.clock, self.since)
         self.retired = others[max(len(others) - most, 0) :]
+        if isinstance(model, DynamicNetwork) and isinstance(before, DynamicNetwork):
+            model.take_sequences(before)
         self.model = model
         self.generation += 1
         self.record(
@@ -408,11 +420,21 @@ class Succession:
 
 def _loss(model: RenewedModel, x: X, y: Any, w: float) -> float:
     """Return what a model loses on an event before it learns it: of a network without a class, its surprise."""
-    if isinstance(model, MixedNetwork):
-        return model.score_learn_one(x, w)  # finite, and its size depends on the units of numbers
-    if isinstance(model, BayesNet):
-        return min(model.score_learn_one(x, w), MOST_SURPRISE)
+    if isinstance(model, JOINT_NETWORKS):
+        score = score_of(model, x)
+        joint_network_of(model).learn_one(x, w)
+        return bounded(model, score)
     return log_loss(model.predict_learn_one(x, y, w), y)
+
+
+def score_of(model: JointNetwork, x: X) -> float:
+    """Return the surprise of an event; for a network in time, of an event with the copies of its past, given these."""
+    return 0.0 - model.judged_after(x)[0] if isinstance(model, DynamicNetwork) else model.score_one(x)
+
+
+def bounded(model: JointNetwork, score: float) -> float:
+    """Return the loss of a surprise. That of numbers is finite, and its size depends on their units."""
+    return score if has_densities(model) else min(max(score, 0.0), MOST_SURPRISE)  # rounding may end below 0
 
 
 def _same_structure(one: RenewedModel, other: RenewedModel) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.encoding._features import read_weight
@@ -156,9 +157,12 @@ class DynamicNetwork(CountLearner):
         self._sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
         self.is_growing = isinstance(structure, str) and structure == LEARN
         graph = LEARN if self.is_growing else self._read_structure(structure)
-        self._net: BayesNet | MixedNetwork = self._mixed(graph) if numbers else self._named(graph)
-        self.store = self._net.store
-        self._order_in_time()
+        self.joint_network: BayesNet | MixedNetwork = self._mixed(graph) if numbers else self._named(graph)
+        self.store = self.joint_network.store
+        net = self.joint_network
+        growth = net if isinstance(net, MixedNetwork) else net.joint_growth
+        if growth is not None:
+            growth.limit_to(self._limits)
 
     def _named(self, graph: Any) -> BayesNet:
         return BayesNet(
@@ -214,20 +218,11 @@ class DynamicNetwork(CountLearner):
     def _lag(self, v: Any) -> int:
         return self._copies[v][1] if v in self._copies else 0
 
-    def _order_in_time(self) -> None:
-        """Let no edge of a structure that grows lead back in time."""
-        if isinstance(self._net, MixedNetwork):
-            self._net.limit_to(
-                lambda names: HillClimbing(max_parents=self.max_parents, restarts=0, tiers=self._tiers(names))
-            )
-        elif self._net.joint_growth is not None:
-            names = [*self._copies, *(v for v in self._net.structure.variables if v not in self._copies)]
-            self._net.joint_growth.limit_to(
-                HillClimbing(max_parents=self.max_parents, tiers=self._tiers(names))
-            )
-
-    def _tiers(self, names: Sequence[Any]) -> list[list[Any]]:
-        return [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
+    def _limits(self, names: Sequence[Any]) -> HillClimbing:
+        """Return the search of a structure that grows: no edge leads back in time."""
+        tiers = [[v for v in names if self._lag(v) == lag] for lag in range(self._longest, -1, -1)]
+        search = HillClimbing(max_parents=self.max_parents, tiers=tiers)
+        return replace(search, restarts=0) if self.numbers else search
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -243,12 +238,8 @@ class DynamicNetwork(CountLearner):
         at
             The time of the event in seconds since 1970, which `pause` and `step` need.
         """
-        moment = self._moment(x, at)
-        before = len(self._net.structure)
-        self._net.learn_one(self._joined(x, moment.history), w)
-        if len(self._net.structure) != before:
-            self._order_in_time()
-        self._sequences.remember(moment.name, self._then(moment.history, x), moment.at)
+        self.joint_network.learn_one(self.joined_one(x, at), w)
+        self.remember_one(x, at)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
         """Learn many events in their order; stop at the first that is refused."""
@@ -278,7 +269,7 @@ class DynamicNetwork(CountLearner):
         history: PastEvents = ()
         for earlier in after:
             history = self._then(history, earlier)
-        self._unlearn(self._net, self._joined(x, history), w, clock)
+        self._unlearn(self.joint_network, self._joined(x, history), w, clock)
 
     @staticmethod
     def _unlearn(net: BayesNet | MixedNetwork, joined: X, w: float = 1.0, clock: int | None = None) -> None:
@@ -309,7 +300,7 @@ class DynamicNetwork(CountLearner):
             joined.append(self._joined(x, history))
             replayed.remember(name, self._then(history, x), moment)
         twin: DynamicNetwork = self.twin()
-        for net in (twin._net, self._net):  # what is refused changes the twin alone
+        for net in (twin.joint_network, self.joint_network):  # what is refused changes the twin alone
             for event in joined:
                 self._unlearn(net, event)
 
@@ -333,7 +324,7 @@ class DynamicNetwork(CountLearner):
         return self
 
     def after_merge(self) -> None:
-        self._net.after_merge()
+        self.joint_network.after_merge()
 
     def _moment(self, x: X | None, at: float | None) -> SequenceMoment:
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
@@ -358,6 +349,24 @@ class DynamicNetwork(CountLearner):
                 f"an event has {shown(own)}, the names of lagged copies, which are remembered here"
             )
         return {v: value for v, value in x.items() if v != self.key or v is None} | self._past(history)
+
+    def joined_one(self, x: X, at: float | None = None) -> dict[Any, Any]:
+        """Return an event with the copies of its past: an event of `joint_network`."""
+        return self._joined(x, self._moment(x, at).history)
+
+    def remember_one(self, x: X, at: float | None = None) -> None:
+        """Move the sequence of an event on by it, without learning it."""
+        moment = self._moment(x, at)
+        self._sequences.remember(moment.name, self._then(moment.history, x), moment.at)
+
+    def take_sequences(self, other: DynamicNetwork) -> None:
+        """Take over what another network of the same arguments remembers of its sequences."""
+        self._sequences = other._sequences
+
+    @property
+    def copies(self) -> dict[Any, Any]:
+        """The variable that each lagged copy is of."""
+        return {name: v for name, (v, _) in self._copies.items()}
 
     def _past(self, history: PastEvents) -> dict[Any, Any]:
         """Return the copies of a past that are not missing."""
@@ -393,13 +402,13 @@ class DynamicNetwork(CountLearner):
 
     def _answer(self, x: X, variable: Any, at: float | None) -> Any:
         self._check_variable(variable)
-        joined = self._joined(x, self._moment(x, at).history)
-        if isinstance(self._net, BayesNet):
-            return self._net.predict_proba_one(joined, variable)
-        if variable not in self._net.kinds:
+        joined = self.joined_one(x, at)
+        if isinstance(self.joint_network, BayesNet):
+            return self.joint_network.predict_proba_one(joined, variable)
+        if variable not in self.joint_network.kinds:
             return {}
-        evidence = {v: value for v, value in self._net.values_known(joined).items() if v != variable}
-        return self._net.query(variable, evidence, samples=0)
+        evidence = {v: value for v, value in self.joint_network.values_known(joined).items() if v != variable}
+        return self.joint_network.query(variable, evidence, samples=0)
 
     def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Any:
         """Return the probabilities of one variable's values given others, or of several variables' combinations.
@@ -407,7 +416,7 @@ class DynamicNetwork(CountLearner):
         Copies are variables: `query("road", {"sky@-1": "wet"})` is what follows if the sky of the event before was wet,
         whatever has come. See `BayesNet.query`, and `MixedNetwork.query` with `numbers`.
         """
-        return self._net.query(targets, evidence, **settings)
+        return self.joint_network.query(targets, evidence, **settings)
 
     def forecast_one(
         self,
@@ -469,9 +478,9 @@ class DynamicNetwork(CountLearner):
         name, moment = self._sequences.name_of(x), self._sequences.moment(at)
         missed = self._sequences.missed_before(name, moment)
         network = (
-            UnrolledNames(self._net, self._copies, missed + k)
-            if isinstance(self._net, BayesNet)
-            else UnrolledNumbers(self._net, self._copies, missed + k)
+            UnrolledNames(self.joint_network, self._copies, missed + k)
+            if isinstance(self.joint_network, BayesNet)
+            else UnrolledNumbers(self.joint_network, self._copies, missed + k)
         )
         past = {}
         for back, values in enumerate(self._sequences.memory(name, moment)):
@@ -497,19 +506,21 @@ class DynamicNetwork(CountLearner):
 
     def log_likelihood_and_novel(self, x: X, at: float | None = None) -> tuple[float, Iterable[Any]]:
         """Return the log-likelihood of an event given those before it, and the variables whose value is new."""
-        history = self._moment(x, at).history
-        whole = self._joined(x, history)
-        past = {v: value for v, value in self._past(history).items() if v in self._net.structure}
-        total, novel = self._net.log_likelihood_and_novel(whole) if whole else (0.0, {})
+        return self.judged_after(self.joined_one(x, at))
+
+    def judged_after(self, whole: X) -> tuple[float, Iterable[Any]]:
+        """Return what `log_likelihood_and_novel` does of an event that `joined_one` has returned."""
+        past = {v: value for v, value in whole.items() if v in self._copies and v in self.structure}
+        total, novel = self.joint_network.log_likelihood_and_novel(whole) if whole else (0.0, {})
         if past and total > -math.inf:
-            total -= self._net.log_likelihood_and_novel(past)[0]
+            total -= self.joint_network.log_likelihood_and_novel(past)[0]
         return total, [v for v in novel if v not in self._copies]
 
     def explain_one(self, x: X, at: float | None = None) -> Surprise:
         """Return the surprise of each value of an event given those before it; they add up to `score_one(x, at)`."""
         history = self._moment(x, at).history
         event = {v: value for v, value in self._joined(x, history).items() if v not in self._copies}
-        return self._net.explain_after(self._past(history), event)
+        return self.joint_network.explain_after(self._past(history), event)
 
     def score_one(self, x: X, at: float | None = None) -> float:
         """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
@@ -533,12 +544,12 @@ class DynamicNetwork(CountLearner):
     @property
     def variables(self) -> list[Any]:
         """The variables of an event, without the copies of earlier ones."""
-        return [v for v in self._net.structure.variables if v not in self._copies]
+        return [v for v in self.joint_network.structure.variables if v not in self._copies]
 
     @property
     def structure(self) -> Structure:
         """The graph as it is now, over the variables and their copies."""
-        return self._net.structure
+        return self.joint_network.structure
 
     def cpt(self, variable: Any) -> ConditionalTable:
         """Return P(variable | its parents), as `BayesNet.cpt` does. Raise `NotSupported` with `numbers`."""
@@ -549,21 +560,21 @@ class DynamicNetwork(CountLearner):
         return self._of_names().to_network()
 
     def _of_names(self) -> BayesNet:
-        if isinstance(self._net, MixedNetwork):
+        if isinstance(self.joint_network, MixedNetwork):
             raise NotSupported("numbers=True: there are no tables of numbers; query has their distributions")
-        return self._net
+        return self.joint_network
 
     @property
     def kinds(self) -> dict[Any, str]:
         """`"nominal"` or `"numeric"` for each variable of events that has come, or is declared."""
-        if isinstance(self._net, BayesNet):
+        if isinstance(self.joint_network, BayesNet):
             return dict.fromkeys(self.variables, "nominal")
-        return {v: kind for v, kind in self._net.kinds.items() if v not in self._copies}
+        return {v: kind for v, kind in self.joint_network.kinds.items() if v not in self._copies}
 
     @property
     def clock(self) -> int:
         """The number of events learned."""
-        return self._net.clock
+        return self.joint_network.clock
 
     @property
     def dropped_sequences(self) -> int:
@@ -582,12 +593,14 @@ class DynamicNetwork(CountLearner):
         return params | {"structure": LEARN} if self.is_growing else params
 
     def derived_state(self) -> dict[str, Any]:
-        return {"network": self._net.derived_state(), "sequences": self._sequences.state(tagged_payload)}
+        return {
+            "network": self.joint_network.derived_state(),
+            "sequences": self._sequences.state(tagged_payload),
+        }
 
     def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         expect(set(derived) == {"network", "sequences"}, "it remembers no sequences")
-        self._net.load_parts(store, derived["network"])
-        self._order_in_time()
+        self.joint_network.load_parts(store, derived["network"])
         super().load_derived({})
         self._sequences.load(derived["sequences"], self._loaded)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -199,10 +199,6 @@ class StructureGrowth(ABC):
         self._has_warned = False
         self.changes: list[StructureChange] = []
         self.generation = 0
-
-    def limit_to(self, search: ScoreSearch) -> None:
-        """Search with these limits from the next search on."""
-        self._limits = search
 
     # -- the networks -------------------------------------------------------------------------------------------------
 
@@ -569,6 +565,16 @@ class JointGrowth(StructureGrowth):
         self._network_of = read
         self.live = live
         self._tried: LiveInference | None = None
+        self._limits_of: Callable[[Sequence[Any]], ScoreSearch] | None = None
+
+    def limit_to(self, limits: Callable[[Sequence[Any]], ScoreSearch]) -> None:
+        """Search for structures with the limits that a function returns for the variables that are there."""
+        self._limits_of = limits
+
+    def _within_known(self) -> ScoreSearch:
+        if self._limits_of is not None:
+            self._limits = self._limits_of(self.present.variables)
+        return super()._within_known()
 
     @property
     def present(self) -> Structure:

@@ -67,6 +67,7 @@ from stream_bayes.streams.pipelines.config import (
     SnapshotsConfig,
 )
 from stream_bayes.streams.pipelines.config_base import SinkTable
+from stream_bayes.streams.pipelines.config_model import NETWORKS_OF_EVENTS
 from stream_bayes.streams.pipelines.products import Messages, product_parts
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.json_decoder import JSONDecoder
@@ -327,7 +328,7 @@ def _event_model(
     """Build a model of events without a label."""
     own = config.model
     for name in ("transformers", "labels", "drift"):
-        if getattr(config, name) and not (name == "drift" and own.kind == "mixed-network"):
+        if getattr(config, name) and not (name == "drift" and own.kind in NETWORKS_OF_EVENTS):
             raise BadConfig(f"{name}: {own.kind} learns events without a label, and takes none; leave it out")
     if config.source.target is not None:
         raise BadConfig(

@@ -221,8 +221,8 @@ class Anticipated(NamedTuple):
 
 
 class ServedEvents(UnlabelledModel):
-    """A model of `EVENT_CLASSES`, or a `MixedNetwork` that a `DriftAdaptive` replaces. Events are scored, then learned.
-    Loading a state replaces `model`. `level` is the level of the intervals of numbers.
+    """A model of `EVENT_CLASSES`, or a network of these that a `DriftAdaptive` replaces. Events are scored, then
+    learned. Loading a state replaces `model`. `level` is the level of the intervals of numbers.
 
     Examples
     --------
@@ -337,7 +337,7 @@ class ServedEvents(UnlabelledModel):
 
     def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         if isinstance(self.model, DriftAdaptive):
-            self.model.learn_one(x, None, w)
+            self.model.learn_one(x, None, w, *self._time(at))
             return
         if not isinstance(self.answering, (HiddenMarkov, LatentClass)):
             self.answering.learn_one(x, w, *self._time(at))

@@ -31,6 +31,7 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.networks.bayes_net import BayesNet
+from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.streams.served_models.events import EVENT_CLASSES, ServedEvents
 from stream_bayes.streams.served_models.learner import ServedLearner
@@ -88,7 +89,7 @@ def served(
     ):
         return ServedNetwork(inner, predict, max_names)
     if issubclass(type(inner), EVENT_CLASSES) or (
-        issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, MixedNetwork)
+        issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, MixedNetwork | DynamicNetwork)
     ):
         return ServedEvents(inner, predict, level)
     if predict:
