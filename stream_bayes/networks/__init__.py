@@ -12,6 +12,7 @@ Networks as values
     Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
     DiscreteNetwork         a structure with its conditional tables
     read_network, write_network         files in BIF, XMLBIF, XDSL (GeNIe) and NET (Hugin), by their ending
+    read_diagram, write_diagram         influence diagrams in XDSL (GeNIe)
     read_bif, write_bif     files in the Interchange Format (BIF)
     noisy_or                the table of an effect of which each cause is enough by itself
     to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages
@@ -94,7 +95,12 @@ if TYPE_CHECKING:
     from stream_bayes.networks.conditional_table import ConditionalTable
     from stream_bayes.networks.dynamic_network import DynamicNetwork
     from stream_bayes.networks.files.bif import read_bif, write_bif
-    from stream_bayes.networks.files.network_files import read_network, write_network
+    from stream_bayes.networks.files.network_files import (
+        read_diagram,
+        read_network,
+        write_diagram,
+        write_network,
+    )
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
     from stream_bayes.networks.latent_class import LatentClass
     from stream_bayes.networks.mixed_network import MixedNetwork
@@ -151,6 +157,7 @@ __all__ = [
     "mixed_structure",
     "noisy_or",
     "read_bif",
+    "read_diagram",
     "read_network",
     "sample_of",
     "score",
@@ -159,6 +166,7 @@ __all__ = [
     "to_pgmpy",
     "to_pyagrum",
     "write_bif",
+    "write_diagram",
     "write_network",
 ]
 
@@ -231,7 +239,9 @@ __getattr__, __dir__ = front(
             "write_bif",
         ),
         "networks.files.network_files": (
+            "read_diagram",
             "read_network",
+            "write_diagram",
             "write_network",
         ),
         "networks.files.other_tools": (

@@ -86,6 +86,11 @@ class InfluenceDiagram:
     utilities
         `{name: Utility(...)}`; the numbers add up.
 
+    Attributes
+    ----------
+    network
+        The network in which each decision is a variable without parents, equally likely to be anything.
+
     Notes
     -----
     The answer is exact. It takes a query for each combination of what is known and decided, at most 65,536.
@@ -130,8 +135,8 @@ class InfluenceDiagram:
             raise BadValue("decisions and utilities: give at least one of each")
         self.decisions = dict(decisions)
         self.utilities = dict(utilities)
-        self._network = self._with_decisions()
-        self._engine = Inference(self._network)
+        self.network = self._with_decisions()
+        self._engine = Inference(self.network)
         self._check_knowing()
         self._tables = {name: self._table(name) for name in self.utilities}
         self._largest = max(abs(u) for table in self._tables.values() for u in table.values())
@@ -161,7 +166,7 @@ class InfluenceDiagram:
         return DiscreteNetwork(Structure(parents), states, tables)
 
     def _check_knowing(self) -> None:
-        structure = self._network.structure
+        structure = self.network.structure
         for number, (name, decision) in enumerate(self.decisions.items()):
             if isinstance(decision.knowing, (str, bytes)):
                 raise BadValue(
@@ -186,7 +191,7 @@ class InfluenceDiagram:
         if isinstance(utility.of, (str, bytes)):
             raise BadValue(f"utility {shown(name)}: of is a list of variables, not {utility.of!r}")
         variables = tuple(utility.of)
-        check_variables(variables, self._network.structure.variables, f"utility {shown(name)}")
+        check_variables(variables, self.network.structure.variables, f"utility {shown(name)}")
         table: dict[tuple[Value, ...], float] = {}
         for key, number in utility.values.items():
             labels = (
@@ -197,14 +202,14 @@ class InfluenceDiagram:
                     f"utility {shown(name)}: expected labels of {shown(variables)}, got {shown(key)}"
                 )
             for v, label in zip(variables, labels, strict=True):
-                if label not in self._network.states[v]:
-                    raise unknown_label(v, label, self._network.states[v])
+                if label not in self.network.states[v]:
+                    raise unknown_label(v, label, self.network.states[v])
             if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
                 raise BadValue(
                     f"utility {shown(name)} of {shown(key)}: expected a finite number, got {shown(number)}"
                 )
             table[labels] = float(number)
-        every = set(product(*(self._network.states[v] for v in variables)))
+        every = set(product(*(self.network.states[v] for v in variables)))
         if missing := sorted(every - table.keys(), key=str):
             raise BadValue(
                 f"utility {shown(name)} has no number for {shown(missing[0])}, {len(missing)} combinations in all"
@@ -212,7 +217,7 @@ class InfluenceDiagram:
         return table
 
     def _check_size(self) -> None:
-        states = self._network.states
+        states = self.network.states
         decided = math.prod(len(states[name]) for name in self.decisions)
         seen = math.prod(len(states[v]) for v in {v for d in self.decisions.values() for v in d.knowing})
         if decided * seen > MOST_COMBINATIONS:
@@ -220,6 +225,10 @@ class InfluenceDiagram:
                 f"{decided:,} combinations of options and {seen:,} of what is known; at most {MOST_COMBINATIONS:,} "
                 "in all are tried. Let decisions know less"
             )
+
+    def worth_of(self, utility: Any, labels: tuple[Any, ...]) -> float:
+        """Return the number of a utility for labels of its variables, in their order."""
+        return self._tables[utility][labels]
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -246,7 +255,7 @@ class InfluenceDiagram:
         name = list(self.decisions)[number]
         utilities = {
             option: self._solve(number + 1, {**given, name: option}, {})
-            for option in self._network.states[name]
+            for option in self.network.states[name]
         }
         return dict(sorted(utilities.items(), key=lambda item: -item[1]))
 
@@ -283,13 +292,13 @@ class InfluenceDiagram:
 
     def _checked(self, evidence: Mapping[Any, Any] | None) -> KnownValues:
         given = {} if evidence is None else dict(evidence)
-        check_variables(given, self._network.structure.variables, "evidence")
+        check_variables(given, self.network.structure.variables, "evidence")
         for v, label in given.items():
-            if label not in self._network.states[v]:
-                raise unknown_label(v, label, self._network.states[v])
+            if label not in self.network.states[v]:
+                raise unknown_label(v, label, self.network.states[v])
         for v in given:
             if open_one := next(
-                (d for d in self.decisions if d not in given and v in self._network.structure.descendants(d)),
+                (d for d in self.decisions if d not in given and v in self.network.structure.descendants(d)),
                 None,
             ):
                 raise BadValue(
@@ -309,7 +318,7 @@ class InfluenceDiagram:
                 continue
             utilities = {
                 option: self._solve(number + 1, {**observed, name: option}, rows)
-                for option in self._network.states[name]
+                for option in self.network.states[name]
             }
             best = max(utilities, key=utilities.__getitem__)
             if name in rows:
@@ -337,4 +346,4 @@ class InfluenceDiagram:
         return math.fsum(total)
 
     def __repr__(self) -> str:
-        return f"InfluenceDiagram({len(self.decisions)} decisions, {len(self.utilities)} utilities, {self._network!r})"
+        return f"InfluenceDiagram({len(self.decisions)} decisions, {len(self.utilities)} utilities, {self.network!r})"

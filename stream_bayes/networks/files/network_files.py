@@ -14,16 +14,17 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+from stream_bayes.core.inference.influence_diagram import InfluenceDiagram
 from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.networks.files.bif import SupportsToNetwork, bif_text, parse_bif
 from stream_bayes.networks.files.hugin_net import net_text, parse_net
 from stream_bayes.networks.files.network_bytes import as_text, read_bytes, write_bytes
-from stream_bayes.networks.files.xdsl import parse_xdsl, xdsl_text
+from stream_bayes.networks.files.xdsl import diagram_text, parse_diagram, parse_xdsl, xdsl_text
 from stream_bayes.networks.files.xml_bif import parse_xml_bif, xml_bif_text
 
-__all__ = ["ENDINGS", "read_network", "write_network"]
+__all__ = ["ENDINGS", "read_diagram", "read_network", "write_diagram", "write_network"]
 
 
 class NetworkFormat(NamedTuple):
@@ -116,6 +117,68 @@ def write_network(network: DiscreteNetwork | SupportsToNetwork, path: str | os.P
             )
         network = network.to_network()
     write_bytes(path, chosen.text(network).encode("utf-8"))
+
+
+def read_diagram(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> InfluenceDiagram:
+    """Read an influence diagram from a file in XDSL (GeNIe): a network with decisions and utilities.
+
+    The parents of a decision are what is known when it is made. Paths between decisions give their order.
+
+    Parameters
+    ----------
+    path
+        The file: `.xdsl`, with or without `.gz` after it.
+    tolerance
+        The largest difference of a row's sum from 1. Rows are kept as they are.
+
+    Raises
+    ------
+    BadFormat
+        If the file is no influence diagram of discrete variables whose utilities add up, is cut off, has entities of
+        its own, or if the order of its decisions is open. The message begins with the file and the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = '''
+    ... <smile id="walk"><nodes>
+    ...   <cpt id="rain"><state id="yes"/><state id="no"/><probabilities>0.3 0.7</probabilities></cpt>
+    ...   <decision id="umbrella"><state id="take"/><state id="leave"/></decision>
+    ...   <utility id="comfort"><parents>rain umbrella</parents><utilities>70 0 20 100</utilities></utility>
+    ... </nodes></smile>'''
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "walk.xdsl"
+    ...     _ = path.write_text(text)
+    ...     walk = read_diagram(path)
+    >>> round(walk.expected_utility(), 1), round(walk.value_of("rain"), 1)
+    (70.0, 21.0)
+    """
+    _check_diagram(os.fspath(path))
+    return parse_diagram(read_bytes(path), os.fspath(path), tolerance)
+
+
+def write_diagram(diagram: InfluenceDiagram, path: str | os.PathLike[str]) -> None:
+    """Write an influence diagram in XDSL (GeNIe). Labels that are no texts are written as their `repr`.
+
+    Raises
+    ------
+    BadValue
+        If the name does not end in `.xdsl` or `.xdsl.gz`.
+    BadFormat
+        If a name is no identifier.
+    """
+    _check_diagram(os.fspath(path))
+    if not isinstance(diagram, InfluenceDiagram):
+        raise BadValue(
+            f"diagram: expected an InfluenceDiagram, got {shown(diagram)}; write_network writes networks"
+        )
+    write_bytes(path, diagram_text(diagram).encode("utf-8"))
+
+
+def _check_diagram(name: str) -> None:
+    if not name.removesuffix(".gz").endswith(".xdsl"):
+        raise BadValue(f"path: influence diagrams are files of GeNIe, .xdsl or .xdsl.gz; got {name!r}")
 
 
 def _format_of(name: str) -> NetworkFormat:
