@@ -154,7 +154,7 @@ class DynamicNetwork(CountLearner):
         check_key(key, self.lags, "lags")
         if both := [v for v in self._copies if v in self.lags]:
             raise BadValue(f"lags: {shown(both)} are names of copies; rename these variables")
-        self._sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
+        self.sequences: KeyedSequences[PastEvents] = KeyedSequences(key, pause, step, max_sequences, tuple)
         self.is_growing = isinstance(structure, str) and structure == LEARN
         graph = LEARN if self.is_growing else self._read_structure(structure)
         self.joint_network: BayesNet | MixedNetwork = self._mixed(graph) if numbers else self._named(graph)
@@ -306,7 +306,7 @@ class DynamicNetwork(CountLearner):
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
-        self._sequences.reset(*keys)
+        self.sequences.reset(*keys)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another network of the same arguments, which stays unchanged.
@@ -320,15 +320,15 @@ class DynamicNetwork(CountLearner):
             )
         super().merge(other)
         if other is not self:
-            self._sequences.join(other._sequences)
+            self.sequences.join(other.sequences)
         return self
 
     def after_merge(self) -> None:
         self.joint_network.after_merge()
 
     def _moment(self, x: X | None, at: float | None) -> SequenceMoment:
-        name, moment = self._sequences.name_of(x), self._sequences.moment(at)
-        return SequenceMoment(name, moment, self._before(self._sequences, name, moment))
+        name, moment = self.sequences.name_of(x), self.sequences.moment(at)
+        return SequenceMoment(name, moment, self._before(self.sequences, name, moment))
 
     def _before(self, sequences: KeyedSequences[PastEvents], name: Any, moment: int | None) -> PastEvents:
         """Return the newest values before an event at a time, with the events that are missing by `step`."""
@@ -357,11 +357,11 @@ class DynamicNetwork(CountLearner):
     def remember_one(self, x: X, at: float | None = None) -> None:
         """Move the sequence of an event on by it, without learning it."""
         moment = self._moment(x, at)
-        self._sequences.remember(moment.name, self._then(moment.history, x), moment.at)
+        self.sequences.remember(moment.name, self._then(moment.history, x), moment.at)
 
     def take_sequences(self, other: DynamicNetwork) -> None:
         """Take over what another network of the same arguments remembers of its sequences."""
-        self._sequences = other._sequences
+        self.sequences = other.sequences
 
     @property
     def copies(self) -> dict[Any, Any]:
@@ -475,15 +475,15 @@ class DynamicNetwork(CountLearner):
 
         Those are steps of the network, too: what came before them still tells of what comes after.
         """
-        name, moment = self._sequences.name_of(x), self._sequences.moment(at)
-        missed = self._sequences.missed_before(name, moment)
+        name, moment = self.sequences.name_of(x), self.sequences.moment(at)
+        missed = self.sequences.missed_before(name, moment)
         network = (
             UnrolledNames(self.joint_network, self._copies, missed + k)
             if isinstance(self.joint_network, BayesNet)
             else UnrolledNumbers(self.joint_network, self._copies, missed + k)
         )
         past = {}
-        for back, values in enumerate(self._sequences.memory(name, moment)):
+        for back, values in enumerate(self.sequences.memory(name, moment)):
             for v, value in zip(self.lags, values, strict=True):
                 if value is not None and (label := network.value_at((v, -back), value)) is not None:
                     past[v, -back] = label
@@ -579,12 +579,12 @@ class DynamicNetwork(CountLearner):
     @property
     def dropped_sequences(self) -> int:
         """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self._sequences.dropped
+        return self.sequences.dropped
 
     @property
     def missed_events(self) -> int:
         """The number of events that were missing by `step` between two that came."""
-        return self._sequences.missed
+        return self.sequences.missed
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
@@ -595,14 +595,14 @@ class DynamicNetwork(CountLearner):
     def derived_state(self) -> dict[str, Any]:
         return {
             "network": self.joint_network.derived_state(),
-            "sequences": self._sequences.state(tagged_payload),
+            "sequences": self.sequences.state(tagged_payload),
         }
 
     def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         expect(set(derived) == {"network", "sequences"}, "it remembers no sequences")
         self.joint_network.load_parts(store, derived["network"])
         super().load_derived({})
-        self._sequences.load(derived["sequences"], self._loaded)
+        self.sequences.load(derived["sequences"], self._loaded)
 
     def _loaded(self, saved: Any) -> PastEvents:
         history = tuple(map(tuple, untagged_payload(saved)))

@@ -8,9 +8,12 @@ from typing import Any, NoReturn
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.measures.student_mixture import StudentMixture
+from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, NotSupported, NoValueKnown, UnknownFeature
 from stream_bayes.learners.sequences.hidden_markov import HiddenMarkov
+from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences
+from stream_bayes.learners.sequences.markov_chain import MarkovChain
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
@@ -27,7 +30,7 @@ BARS = 8  # of the monitor of a number: bins of equal probability without eviden
 
 
 class EventModelCopy(ModelCopy):
-    """A copy of a `MixedNetwork`, or of a model of sequences, for one thread.
+    """A copy of a `MixedNetwork`, or of a model of sequences, for one thread. `surprises` are those of newest events.
 
     Examples
     --------
@@ -39,8 +42,8 @@ class EventModelCopy(ModelCopy):
     (0.0, 0.9)
     """
 
-    def __init__(self, model: EventModel) -> None:
-        super().__init__(model)
+    def __init__(self, model: EventModel, surprises: Surprises | None = None) -> None:
+        super().__init__(model, surprises=surprises)
         self._bars: dict[Any, list[float]] = {}
 
     def _refuse(self) -> NoReturn:
@@ -63,12 +66,27 @@ class EventModelCopy(ModelCopy):
     def explain(
         self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
     ) -> dict[str, Any]:
-        """Return how unexpected each value of an event is; a model of sequences does not tell values apart."""
-        if not isinstance(self.model, TIMELESS):
+        """Return how unexpected each value of an event is: of a `DynamicNetwork`, of the next event of its sequence.
+
+        Other models of sequences do not tell values apart.
+        """
+        if isinstance(self.model, (HiddenMarkov, MarkovChain)):
             raise NotSupported(
                 f"a {type(self.model).__name__} scores an event as a whole; the history has its surprise"
             )
-        return described_surprise(self.model, x)
+        if is_read and isinstance(self.model, DynamicNetwork):
+            raise NotSupported(
+                "the events before an event of the history are no longer remembered; send it as x, and it is explained "
+                "as the next of its sequence"
+            )
+        return described_surprise(self.model, x, self.surprises, self._next_time(x))
+
+    def _next_time(self, x: Mapping[str, Any]) -> float | None:
+        """Return when the next event of a sequence is due; None if the model does not need that."""
+        if isinstance(self.model, TIMELESS):
+            return None
+        sequences: KeyedSequences[Any] = self.model.sequences
+        return sequences.due(sequences.name_of(x))
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -172,7 +190,9 @@ class EventModelCopy(ModelCopy):
                 )
         served = ServedEvents(self.model, wanted)
         return {
-            each.name: self._described_answer(each.variable, served.distribution(dict(evidence), each), level)
+            each.name: self._described_answer(
+                each.variable, served.distribution(dict(evidence), each, self._next_time(evidence)), level
+            )
             for each in served.anticipated
         }
 
@@ -218,7 +238,7 @@ class EventModelCopy(ModelCopy):
             "edges_are": "structure",
             "can": {
                 "predict": False,
-                "explain": isinstance(model, TIMELESS),
+                "explain": isinstance(model, (*TIMELESS, DynamicNetwork)),
                 "query": isinstance(model, TIMELESS),
                 "check": False,
             },

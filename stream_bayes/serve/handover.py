@@ -283,7 +283,9 @@ class Handover:
         else:
             name, state = model.name, model.freeze()
         losses = step.losses.state()
-        sets = None if step.sets is None else {"sets": step.sets.state()}
+        further = {} if step.sets is None else {"sets": step.sets.state()}
+        if step.surprises is not None:
+            further["surprises"] = step.surprises.state()
         positions, processed, generation = dict(engine.positions), step.processed, model.generation
         moment = time.time()
         self._viewed[of] = (processed, generation)
@@ -291,7 +293,7 @@ class Handover:
         def send() -> None:
             taken = Snapshot(
                 learner=name,
-                sections={"model": state(), "losses": losses, **(sets or {})},
+                sections={"model": state(), "losses": losses, **further},
                 positions=positions,
                 clock=processed,
             )

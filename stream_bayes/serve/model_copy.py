@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
@@ -47,7 +48,7 @@ BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 class ModelCopy:
     """A copy of the model, for one thread. The model is a learner, a `BayesNet`, a `SpamFilter`, or a classifier or
     pipeline of River. `decide` makes a decision from probabilities. `sets` are the thresholds of the sets of labels in
-    each answer; None for none.
+    each answer; None for none. `surprises` are those of the newest events, of a network without a class.
     """
 
     predicts_numbers = False
@@ -57,9 +58,11 @@ class ModelCopy:
         model: Any,
         decide: Callable[[Mapping[Any, float]], Any] | None = None,
         sets: LabelSets | None = None,
+        surprises: Surprises | None = None,
     ) -> None:
         self.model = model
         self.sets = sets
+        self.surprises = surprises
         self.answering = answering_model(model)
         self.product = product_model_of(self.answering)
         self.learner = counting_model(self.answering)
@@ -202,7 +205,7 @@ class ModelCopy:
         """
         x = x if is_read else self._read(x)
         if isinstance(self.answering, BayesNet):
-            return described_surprise(self.answering, x)
+            return described_surprise(self.answering, x, self.surprises)
         answer = self._predicted(x, ignore_unknown)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, (BayesClassifier, AdaptiveBayes)):

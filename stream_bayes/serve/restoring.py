@@ -8,6 +8,7 @@ from typing import Any
 from stream_bayes.core.measures.label_sets import saved_sets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
+from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
@@ -43,16 +44,17 @@ def view_of(
     """
     state, scores = snapshot.sections["model"], snapshot.sections.get("losses")
     sets = saved_sets(snapshot.sections.get("sets"))
+    surprises = _surprises(snapshot.sections.get("surprises"))
     level = None if scores is None else scores.get("level")  # that of intervals of numbers
 
     def copy() -> ModelCopy:
         model = _model(snapshot.learner, state, make, key)
         if isinstance(model, EVENT_CLASSES):
-            return EventModelCopy(model)
+            return EventModelCopy(model, surprises)
         return (
             RegressorCopy(model, level)
             if isinstance(model, BayesRegressor)
-            else ModelCopy(model, decide, sets)
+            else ModelCopy(model, decide, sets, surprises)
         )
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]
@@ -63,6 +65,14 @@ def view_of(
         losses.load(scores)
         evaluation = evaluation_of(losses)
     return view, evaluation
+
+
+def _surprises(saved: Any) -> Surprises | None:
+    if saved is None:
+        return None
+    surprises = Surprises()
+    surprises.load(saved)
+    return surprises
 
 
 def _model(name: str, state: Mapping[str, Any], make: Callable[[], Any] | None, key: bytes | None) -> Any:

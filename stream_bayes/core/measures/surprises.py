@@ -70,6 +70,10 @@ class Surprises:
                 self.nats += weight * score
         return p_values
 
+    def p_value(self, score: float) -> float | None:
+        """Return the p-value of a score among those of the newest 1,000 events; None before any."""
+        return self._tail.p_value(score) if len(self._tail) else None
+
     @property
     def mean(self) -> float:
         """The nats per event; NaN without events."""

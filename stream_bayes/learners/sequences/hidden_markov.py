@@ -149,7 +149,7 @@ class HiddenMarkov(HiddenModel):
                 )
             self.store.begin(self._column(name), True)
         self._absent = AbsentVariables(self.variable_names)
-        self._sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(
+        self.sequences: KeyedSequences[list[HiddenWindow]] = KeyedSequences(
             key, pause, step, max_sequences, self.store.fresh, self.store.count
         )
 
@@ -166,15 +166,15 @@ class HiddenMarkov(HiddenModel):
             The time of the event in seconds since 1970, which `pause` and `step` need.
         """
         name, values, moment = self._read(x, at, self._kinds())
-        windows = self._sequences.memory(name, moment)
+        windows = self.sequences.memory(name, moment)
         for k, value in enumerate(values):
             if value is not None:
                 self.store.begin(k, isinstance(value, float))
         seen = tuple(self.store.seen(k, value) for k, value in enumerate(values))
-        for _ in range(self._sequences.missed_before(name, moment)):
+        for _ in range(self.sequences.missed_before(name, moment)):
             self.store.learn(windows, (None,) * len(seen))
         self.store.learn(windows, seen)
-        self._sequences.remember(name, windows, moment)
+        self.sequences.remember(name, windows, moment)
         self._absent.look(x)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
@@ -187,7 +187,7 @@ class HiddenMarkov(HiddenModel):
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
-        self._sequences.reset(*keys)
+        self.sequences.reset(*keys)
 
     def _kinds(self) -> list[bool | None]:
         """Return for each variable True if it has numbers, False if it has names, None if that is not known yet."""
@@ -199,12 +199,12 @@ class HiddenMarkov(HiddenModel):
         """Return an event's sequence, its values and its time; variables without a kind get theirs in `kinds`."""
         if not isinstance(x, Mapping):
             raise no_features(x)
-        name = self._sequences.name_of(x)
+        name = self.sequences.name_of(x)
         values = [value_in(x, v, kind) for v, kind in zip(self.variable_names, kinds, strict=True)]
         for k, value in enumerate(values):
             if value is not None:
                 kinds[k] = isinstance(value, float)
-        return name, values, self._sequences.moment(at)
+        return name, values, self.sequences.moment(at)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -345,30 +345,30 @@ class HiddenMarkov(HiddenModel):
 
     def _answering(self, x: X | None, at: float | None) -> tuple[HiddenChain, HiddenWindow]:
         """Return the chain that answers, and its window of an event's sequence."""
-        windows = self._sequences.memory(self._sequences.name_of(x), self._sequences.moment(at))
+        windows = self.sequences.memory(self.sequences.name_of(x), self.sequences.moment(at))
         number = self.store.number
         return self.store.chains[number], windows[number]
 
     def _missed_before(self, x: X | None, at: float | None) -> int:
-        return self._sequences.missed_before(self._sequences.name_of(x), self._sequences.moment(at))
+        return self.sequences.missed_before(self.sequences.name_of(x), self.sequences.moment(at))
 
     @property
     def dropped_sequences(self) -> int:
         """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self._sequences.dropped
+        return self.sequences.dropped
 
     @property
     def missed_events(self) -> int:
         """The number of events that were missing by `step` between two that came."""
-        return self._sequences.missed
+        return self.sequences.missed
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def derived_state(self) -> dict[str, Any]:
-        return self._sequences.state(saved_windows)
+        return self.sequences.state(saved_windows)
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
-        self._sequences.load(derived, self._loaded)
+        self.sequences.load(derived, self._loaded)
 
     def _loaded(self, saved: Any) -> list[HiddenWindow]:
         windows = loaded_windows(self.store, saved)

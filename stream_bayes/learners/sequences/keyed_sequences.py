@@ -113,6 +113,17 @@ class KeyedSequences(Generic[Memory]):
             return None
         return microseconds_of("at", at)
 
+    def due(self, name: Value | None) -> float | None:
+        """Return when the next event of a sequence is due, in seconds: by `step`, without one at the time of the last.
+
+        None if times do not matter.
+        """
+        if min(self.pause, self.step) == math.inf:
+            return None
+        last = self._last.get(name)
+        after = self.step if self.step < math.inf else 0.0
+        return 0.0 if last is None or last.at is None else (last.at + after) / 1e6
+
     def memory(self, name: Value | None, moment: int | None) -> Memory:
         """Return what is remembered of a sequence at a time: nothing yet after a pause."""
         last = self._last.get(name)

@@ -146,7 +146,7 @@ class MarkovChain(CountLearner):
         self.store = ContextCounts(order, _declared(values), max_values)
         self.reading = ChainReading(self.store, float(strength))
         self._absent = AbsentVariables([variable])
-        self._sequences: KeyedSequences[RecentValues] = self._no_sequences()
+        self.sequences: KeyedSequences[RecentValues] = self._no_sequences()
 
     def _no_sequences(self) -> KeyedSequences[RecentValues]:
         return KeyedSequences(self.key, self.pause, self.step, self.max_sequences, lambda: AT_THE_START)
@@ -167,11 +167,11 @@ class MarkovChain(CountLearner):
         """
         name, value, moment = self._read(x, at)
         weight = _whole(w)
-        recent = self._before(self._sequences, name, moment)
+        recent = self._before(self.sequences, name, moment)
         if value is not None:
             value = self.store.read(value)
             self.store.add(recent.known_context, value, weight)
-        self._sequences.remember(name, recent.then(value, self.order), moment)
+        self.sequences.remember(name, recent.then(value, self.order), moment)
         self._absent.look(x)
 
     def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
@@ -229,7 +229,7 @@ class MarkovChain(CountLearner):
 
     def reset(self, *keys: Any) -> None:
         """End the sequences of these keys, so that their next events start anew; without keys, all sequences."""
-        self._sequences.reset(*keys)
+        self.sequences.reset(*keys)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another chain of the same arguments, which stays unchanged.
@@ -238,12 +238,12 @@ class MarkovChain(CountLearner):
         """
         super().merge(other)
         if other is not self:
-            self._sequences.join(other._sequences)
+            self.sequences.join(other.sequences)
         return self
 
     def _read(self, x: X, at: float | None) -> tuple[Any, Any, int | None]:
-        name = self._sequences.name_of(x)
-        return name, name_in(x, self.variable), self._sequences.moment(at)
+        name = self.sequences.name_of(x)
+        return name, name_in(x, self.variable), self.sequences.moment(at)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class MarkovChain(CountLearner):
             raise no_value_of([self.variable])
 
     def _recent(self, x: X | None, at: float | None) -> RecentValues:
-        return self._before(self._sequences, self._sequences.name_of(x), self._sequences.moment(at))
+        return self._before(self.sequences, self.sequences.name_of(x), self.sequences.moment(at))
 
     def _before(self, sequences: KeyedSequences[RecentValues], name: Any, moment: int | None) -> RecentValues:
         """Return what is recent of a sequence before an event at a time, with the events that are missing by `step`."""
@@ -337,12 +337,12 @@ class MarkovChain(CountLearner):
     @property
     def dropped_sequences(self) -> int:
         """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self._sequences.dropped
+        return self.sequences.dropped
 
     @property
     def missed_events(self) -> int:
         """The number of events that were missing by `step` between two that came."""
-        return self._sequences.missed
+        return self.sequences.missed
 
     def transitions(self) -> dict[tuple[Any, ...], dict[Any, int]]:
         """Return the counts: for each context of the full order, or from a start (None), those of the values after it.
@@ -363,7 +363,7 @@ class MarkovChain(CountLearner):
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def derived_state(self) -> dict[str, Any]:
-        return self._sequences.state(_saved)
+        return self.sequences.state(_saved)
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
         def loaded(saved: Any) -> RecentValues:
@@ -374,7 +374,7 @@ class MarkovChain(CountLearner):
             expect(fits, "a sequence remembers other values than its newest ones")
             return RecentValues(context, gap)
 
-        self._sequences.load(derived, loaded)
+        self.sequences.load(derived, loaded)
 
 
 def _declared(values: Sequence[Any] | None) -> tuple[Any, ...]:

@@ -247,7 +247,7 @@ function shownSurprise(answer) {
   const rows = answer.surprise.slice(0, MOST_SHOWN).map((each) => [
     each.feature, each.value === null ? null : text(each.value), signedBar(Math.max(-1, Math.min(1, beyond(each) / most)), `${each.feature}: ${figure(beyond(each))} nats beyond the expected`), each.nats, each.expected]);
   const novel = answer.novel.length ? [el("p", { class: "soft" }, `Never learned before: ${answer.novel.join(", ")}`)] : [];
-  return [el("h2", {}, `Surprise: ${figure(answer.total)} nats`), el("div", { class: "answers" }, table("How unexpected each value is, in nats", ["variable", "value", "", "nats", "expected"], rows), ...novel)];
+  return [el("h2", {}, `Surprise: ${figure(answer.total)} nats${answer.p_value === null ? "" : `, p-value ${answer.p_value.toPrecision(2)}`}`), el("div", { class: "answers" }, table("How unexpected each value is, in nats", ["variable", "value", "", "nats", "expected"], rows), ...novel)];
 }
 
 // A predicted number: its interval, and what each feature adds to it, or what each expert predicts.

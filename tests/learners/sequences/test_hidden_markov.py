@@ -93,7 +93,7 @@ def test_memory_is_bounded_and_no_input_makes_a_nan() -> None:
     model = HiddenMarkov("sound", states=2, key="id", lag=2, max_values=3, max_sequences=5)
     for k in range(400):
         model.learn_one({"id": k % 9, "sound": None if k % 3 else f"value {k}"})
-    sizes = [len(last.memory[0].steps) for last in model._sequences._last.values()]
+    sizes = [len(last.memory[0].steps) for last in model.sequences._last.values()]
     assert (len(sizes), max(sizes) <= 4, len(model.predict_proba_one({"id": 0}))) == (5, True, 4)
     assert sum(model.predict_proba_one({"id": 0}).values()) == pytest.approx(1.0)
     single = HiddenMarkov("sound", states=1)

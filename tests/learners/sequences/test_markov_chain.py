@@ -145,7 +145,7 @@ def test_memory_of_sequences_and_of_values_is_bounded_and_the_dropped_are_counte
     model = MarkovChain("sky", key="user", max_sequences=3, max_values=2)
     for k in range(50):
         model.learn_one({"user": k, "sky": f"value {k}"})
-    assert (len(model._sequences), model.dropped_sequences, len(model.predict_proba_one({"user": 0}))) == (
+    assert (len(model.sequences), model.dropped_sequences, len(model.predict_proba_one({"user": 0}))) == (
         3,
         47,
         3,
