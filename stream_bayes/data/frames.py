@@ -23,6 +23,7 @@ __all__ = [
     "Library",
     "NamedColumns",
     "Native",
+    "events_in",
     "frame_of",
     "is_frame",
     "iter_dicts",
@@ -56,6 +57,18 @@ def is_frame(obj: object) -> bool:
     (True, False, False)
     """
     return isinstance(obj, nw.DataFrame) or nw.dependencies.is_into_dataframe(obj)
+
+
+def events_in(rows: Native) -> Iterable[Mapping[Any, Any]]:
+    """Return the rows of a frame as dicts; anything else is an iterable of dicts already.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [*events_in(pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]}))], events_in([{"a": 1}])
+    ([{'a': 1.0, 'b': 'x'}, {'b': 'y'}], [{'a': 1}])
+    """
+    return iter_dicts(rows) if is_frame(rows) else rows
 
 
 def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:

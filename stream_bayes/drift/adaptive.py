@@ -27,7 +27,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.frames import Native, is_frame, iter_dicts
+from stream_bayes.data.frames import Native
 from stream_bayes.drift.candidates import POLICIES, Executor, share_names
 from stream_bayes.drift.detectors import (
     DEFAULT_DETECTOR,
@@ -374,7 +374,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if isinstance(model, MixedNetwork | DynamicNetwork):
             if w is not None:
                 raise BadValue(f"learn_many of a {type(model).__name__} takes no weights; learn_one does")
-            for x, time in timed_events(iter_dicts(X) if is_frame(X) else X, at):
+            for x, time in timed_events(X, at):
                 self.learn_one(x, at=time)
             return
         if at is not None:

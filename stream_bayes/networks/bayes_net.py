@@ -30,7 +30,7 @@ from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of, read_table
+from stream_bayes.data.frames import Native, events_in, labels_of, read_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
     BadStructure,
@@ -978,7 +978,7 @@ def _dicts_of(rows: Native) -> Iterable[Mapping[Any, Any]]:
     """Return the rows of a frame, coded columns or a list as dicts."""
     if isinstance(rows, CodedColumns):
         return rows.to_dicts()
-    return iter_dicts(rows) if is_frame(rows) else rows
+    return events_in(rows)
 
 
 def _weights(w: Native, rows: int) -> NDArray[np.float64] | None:

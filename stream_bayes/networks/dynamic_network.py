@@ -21,6 +21,7 @@ from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.unknown_names import check_variables
 from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
@@ -241,8 +242,8 @@ class DynamicNetwork(CountLearner):
         self.joint_network.learn_one(self.joined_one(x, at), w)
         self.remember_one(x, at)
 
-    def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
-        """Learn many events in their order; stop at the first that is refused."""
+    def learn_many(self, X: Native, at: Iterable[float] | None = None) -> None:
+        """Learn many events in their order, dicts or the rows of a data frame; stop at the first that is refused."""
         for x, time in timed_events(X, at):
             self.learn_one(x, at=time)
 
@@ -278,7 +279,7 @@ class DynamicNetwork(CountLearner):
         else:
             net.unlearn_one(joined, w)
 
-    def unlearn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
+    def unlearn_many(self, X: Native, at: Iterable[float] | None = None) -> None:
         """Unlearn whole sequences, in the order in which their events were learned: all of them, or nothing.
 
         Raises

@@ -18,6 +18,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name, no_features
 from stream_bayes.core.values.values import Value, is_missing, shown, tagged, untagged
+from stream_bayes.data.frames import Native, events_in
 from stream_bayes.errors import BadValue, FeaturesIgnored, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count
@@ -159,9 +160,9 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         if not self._takes_all:
             self._absent.look(x)
 
-    def learn_many(self, X: Iterable[X]) -> None:
-        """Learn many events in their order; stop at the first that is refused."""
-        for x in X:
+    def learn_many(self, X: Native) -> None:
+        """Learn many events in their order, dicts or the rows of a data frame; stop at the first that is refused."""
+        for x in events_in(X):
             self.learn_one(x)
 
     def _new_in(self, x: X) -> list[Any]:

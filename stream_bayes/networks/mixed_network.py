@@ -31,6 +31,7 @@ from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
 from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import is_missing, shown
+from stream_bayes.data.frames import Native, events_in
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import (
     BadValue,
@@ -373,9 +374,9 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         }
         self.store.reshape(Structure(parents), recent, cuts)
 
-    def learn_many(self, X: Iterable[X]) -> None:
-        """Learn many events in their order; stop at the first that is refused."""
-        for x in X:
+    def learn_many(self, X: Native) -> None:
+        """Learn many events in their order, dicts or the rows of a data frame; stop at the first that is refused."""
+        for x in events_in(X):
             self.learn_one(x)
 
     def unlearn_one(self, x: X, w: float = 1.0) -> None:

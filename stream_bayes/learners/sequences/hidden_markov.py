@@ -11,6 +11,7 @@ from stream_bayes.core.live_networks.hidden_emissions import NameEmission, Seen
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import Value, shown
+from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count
@@ -177,8 +178,8 @@ class HiddenMarkov(HiddenModel):
         self.sequences.remember(name, windows, moment)
         self._absent.look(x)
 
-    def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
-        """Learn many events in their order: all of them, or none if one is refused."""
+    def learn_many(self, X: Native, at: Iterable[float] | None = None) -> None:
+        """Learn many events in their order, dicts or the rows of a data frame: all, or none if one is refused."""
         events, kinds = timed_events(X, at), self._kinds()
         for x, time in events:
             self._read(x, time, kinds)

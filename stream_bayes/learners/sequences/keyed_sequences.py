@@ -10,6 +10,7 @@ from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.durations import microseconds_of, seconds_of
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown, tagged, untagged
+from stream_bayes.data.frames import Native, events_in
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 
@@ -33,11 +34,9 @@ def name_in(x: Mapping[Any, Any], feature: Any) -> Value | None:
     return name
 
 
-def timed_events(
-    X: Iterable[Mapping[Any, Any]], at: Iterable[float] | None
-) -> list[tuple[Mapping[Any, Any], float | None]]:
-    """Return events with their times. Raise `BadValue` for another number of times."""
-    events = [*X]
+def timed_events(X: Native, at: Iterable[float] | None) -> list[tuple[Mapping[Any, Any], float | None]]:
+    """Return dicts, or the rows of a data frame, with their times. Raise `BadValue` for another number of times."""
+    events = [*events_in(X)]
     times: list[float | None] = [None] * len(events) if at is None else [*at]
     if len(times) != len(events):
         raise BadValue(f"{len(events)} events, but {len(times)} times")

@@ -12,6 +12,7 @@ from stream_bayes.core.readings.chain import ChainReading
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import OTHER, canonical, is_missing, shown, tagged, untagged
+from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
@@ -174,8 +175,8 @@ class MarkovChain(CountLearner):
         self.sequences.remember(name, recent.then(value, self.order), moment)
         self._absent.look(x)
 
-    def learn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
-        """Learn many events in their order: all of them, or none if one is refused."""
+    def learn_many(self, X: Native, at: Iterable[float] | None = None) -> None:
+        """Learn many events in their order, dicts or the rows of a data frame: all, or none if one is refused."""
         events = timed_events(X, at)
         for x, time in events:
             self._read(x, time)
@@ -209,7 +210,7 @@ class MarkovChain(CountLearner):
         if unlearned is not None:
             self.store.subtract(recent.known_context, self.store.read(unlearned), weight)
 
-    def unlearn_many(self, X: Iterable[X], at: Iterable[float] | None = None) -> None:
+    def unlearn_many(self, X: Native, at: Iterable[float] | None = None) -> None:
         """Unlearn whole sequences, in the order in which their events were learned: all of them, or nothing."""
         replayed = self._no_sequences()
         undone: list[tuple[Context, Any]] = []

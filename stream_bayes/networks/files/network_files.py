@@ -167,6 +167,24 @@ def write_diagram(diagram: InfluenceDiagram, path: str | os.PathLike[str]) -> No
         If the name does not end in `.xdsl` or `.xdsl.gz`.
     BadFormat
         If a name is no identifier.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes.core.networks.structure import Structure
+    >>> from stream_bayes.networks import Decision, Utility
+    >>> rain = DiscreteNetwork(Structure({"rain": []}), {"rain": ["yes", "no"]}, {"rain": [0.3, 0.7]})
+    >>> comfort = {("yes", "take"): 70, ("yes", "leave"): 0, ("no", "take"): 20, ("no", "leave"): 100}
+    >>> walk = InfluenceDiagram(
+    ...     rain,
+    ...     decisions={"umbrella": Decision(options=["take", "leave"])},
+    ...     utilities={"comfort": Utility(["rain", "umbrella"], comfort)},
+    ... )
+    >>> with TemporaryDirectory() as directory:
+    ...     write_diagram(walk, Path(directory) / "walk.xdsl")
+    ...     read_diagram(Path(directory) / "walk.xdsl").expected_utilities()
+    {'leave': 70.0, 'take': 35.0}
     """
     _check_diagram(os.fspath(path))
     if not isinstance(diagram, InfluenceDiagram):
