@@ -58,6 +58,7 @@ from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.served import served
 from tests.kafka.fake_broker import FakeBroker, FakeCluster, FakeReader, FakeWriter, Killed
+from tests.whole_states import whole
 
 NAME, TOPIC, ANSWERS, LETTERS, LABELS = "days", "weather", "answers", "letters", "labels"
 PARTITIONS = 2
@@ -538,11 +539,11 @@ class World:
         return self.state()
 
     def state(self) -> dict[str, Any]:
-        """Return the newest state, as text."""
+        """Return the newest state, to be compared."""
         found = SnapshotStore(self.directory / "state").latest()
         assert found is not None
         return {
-            name: repr(state)
+            name: whole(state)
             for name, state in found.snapshot.sections.items()
             if name not in ("settings", "log")
         }

@@ -115,6 +115,11 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
         If the model cannot unlearn, or the samples cannot be found exactly any more.
     """
     _raise_if(step.model.unlearning_fault(is_read_again=False))
+    if step.held:
+        raise NotSupported(
+            f"{step.held} samples or labels are learned once the time of the stream has started, with the next "
+            "records; send the command again then"
+        )
     pending = step.pending
     remembered = [] if pending is None else pending.learned_in(span)
     if pending is not None and (pending.forgotten is None or pending.forgotten < span.start):

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.learners.base.state import text_of
+from stream_bayes.core.events.unlearn_spans import Span
+from stream_bayes.errors import NotSupported
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.incidents import JUMPS, LATE_TIMES
 from stream_bayes.streams.engine.challengers import promoted
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
+from tests.whole_states import whole
 
 DAY = 86_400.0
 BEGIN = 1.42e9  # of 2015
@@ -58,11 +60,8 @@ def days(first: float, labels: tuple[object, ...]) -> list[dict[str, object]]:
     ]
 
 
-def state_of(engine: Engine) -> dict[str, str]:
-    sections = engine.step.freeze()()
-    return {name: text_of(state) for name, state in sections.items() if name != "losses"} | {
-        "losses": text_of(sections["losses"])
-    }
+def state_of(engine: Engine) -> object:
+    return whole(engine.step.freeze()())
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])
@@ -77,7 +76,7 @@ def test_a_first_time_that_cannot_be_counts_as_one_of_the_next_two(
     other = engine_of(tmp_path / "others", text, days(BEGIN + counts_as, labels))
     engine.run()
     other.run()
-    assert text_of(engine.step.model.freeze()()) == text_of(other.step.model.freeze()())
+    assert whole(engine.step.model.freeze()()) == whole(other.step.model.freeze()())
     assert (engine.step.learned, engine.step.held, engine.step.dead_letters.counts) == (len(labels), 0, {})
     assert engine.times.incidents[LATE_TIMES if first == NEVER else JUMPS] == 1
 
@@ -197,3 +196,15 @@ def test_a_model_with_a_clock_and_a_challenger_without_one_change_places(
     steps = (engine.step, engine.challengers.by_name["other"].step)
     assert [step.learned for step in steps] == [6, 6]
     assert [step.has_model_clock for step in steps] == [not is_fading, is_fading]
+
+
+def test_nothing_is_unlearned_while_samples_wait_for_the_clock(tmp_path: Path) -> None:
+    span = Span(0.0, FAR)
+    for records, refused in ((1, True), (2, False)):
+        engine = engine_of(tmp_path, LABELLED, days(BEGIN, RAIN))
+        engine.run(records, rebuild=True)
+        if refused:
+            with pytest.raises(NotSupported, match="1 samples or labels are learned once the time"):
+                engine.preview_unlearning(span)
+        else:
+            assert engine.preview_unlearning(span).total == 2
