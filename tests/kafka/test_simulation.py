@@ -18,6 +18,7 @@ from stream_bayes.kafka.recovery import JournalRecovery
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
 from tests.kafka.simulation import Fault, Violation, plan_of, simulate, smallest
 
 HISTORIES = 500
@@ -115,9 +116,16 @@ def believes_every_time(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(KafkaSource, "max_skew", whatever, raising=False)
 
 
+def forgets_what_waits_for_the_clock(patch: pytest.MonkeyPatch) -> None:
+    """A start loses the samples that are learned once the clock of the model starts."""
+    load = Step._load_time
+    patch.setattr(Step, "_load_time", lambda self, state: load(self, {**state, "held": []}))
+
+
 @pytest.mark.parametrize(
     "unmend",
     [
+        forgets_what_waits_for_the_clock,
         stops_at_its_own_entry,
         rebuilds_whatever_is_left,
         trusts_positions,
