@@ -33,6 +33,7 @@ model = { kind = "nb", arguments = { half_life = "1d" } }
 snapshots = { directory = "state", every_events = 1, every_seconds = 3600.0 }
 """
 NUMBERS = FADING.replace('"nb"', '"bayesian-regression"')
+TARGETS = FADING.replace('"nb"', '"multi-target-regression"').replace('target = "y"', 'target = ["y", "z"]')
 LABELLED = FADING + 'labels = { wait_for = "30d" }\n'
 COUNTED = FADING + 'labels = { wait_for = 40, clock = "events" }\n'
 WAITING = """
@@ -55,7 +56,7 @@ def days(first: float, labels: tuple[object, ...]) -> list[dict[str, object]]:
     """One record at a first time, then one a day."""
     times = [first, *(BEGIN + number * DAY for number in range(1, len(labels)))]
     return [
-        {"id": number, "sky": "grey", "y": y, "at": at}
+        {"id": number, "sky": "grey", "y": y, "at": at} | ({"z": 2 * y} if isinstance(y, float) else {})
         for number, (at, y) in enumerate(zip(times, labels, strict=True))
     ]
 
@@ -66,7 +67,14 @@ def state_of(engine: Engine) -> object:
 
 @pytest.mark.parametrize("batch", [1, 2, 100])
 @pytest.mark.parametrize(
-    ("text", "labels"), [(FADING, RAIN), (LABELLED, RAIN), (COUNTED, RAIN), (NUMBERS, (9.0, *[5.0] * 5))]
+    ("text", "labels"),
+    [
+        (FADING, RAIN),
+        (LABELLED, RAIN),
+        (COUNTED, RAIN),
+        (NUMBERS, (9.0, *[5.0] * 5)),
+        (TARGETS, (9.0, *[5.0] * 5)),
+    ],
 )
 @pytest.mark.parametrize(("first", "counts_as"), [(FAR, 2 * DAY), (RECENT, 2 * DAY), (NEVER, DAY)])
 def test_a_first_time_that_cannot_be_counts_as_one_of_the_next_two(
