@@ -219,7 +219,7 @@ def _parameter(value: Any) -> Any:
         return type(value), value._get_params()
     if isinstance(value, Mapping) and not isinstance(value, dict):
         return dict(value)  # a view of a dict cannot be copied
-    if value == () and isinstance(value, tuple):
+    if isinstance(value, tuple) and not value:
         return []  # River's clone reads a tuple as a class with its arguments
     return value
 
