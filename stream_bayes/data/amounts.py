@@ -152,6 +152,7 @@ class WrittenNumber:
     exponent: str  # as in `e5`; empty if there is none
     scale: float  # 1000.0 of `5K`, 1.0 of most
     unit: str  # what stands around it, such as `$`, `%` or `kg`, without case; empty if nothing does
+    about: str = ""  # mark of a bound or of a rounded number, as in `<2.5`, `~7` and `90+`
 
     def value(self, decimal: str) -> float:
         """Return the number by its decimal mark. Raise `ValueError` if its marks do not fit."""
@@ -175,7 +176,7 @@ def written_number(text: str) -> WrittenNumber | None:
     Examples
     --------
     >>> written_number("($1,037.50)")
-    WrittenNumber(sign=-1.0, body='1,037.50', exponent='', scale=1.0, unit='$')
+    WrittenNumber(sign=-1.0, body='1,037.50', exponent='', scale=1.0, unit='$', about='')
     >>> written_number("12 kg").unit, written_number("$2.5M").scale, written_number("12 Main St")
     ('kg', 1000000.0, None)
     """
@@ -200,7 +201,12 @@ def written_number(text: str) -> WrittenNumber | None:
             return None
         after = ""  # as in $5 USD
     return WrittenNumber(
-        -1.0 if any(negative) else 1.0, match["body"], match["exponent"] or "", scale, before + after
+        -1.0 if any(negative) else 1.0,
+        match["body"],
+        match["exponent"] or "",
+        scale,
+        before + after,
+        match["about"] or match["more"],
     )
 
 

@@ -393,12 +393,27 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
             )
     elif units and by_unit[UNIT] > 0 and not all(map(is_money, units)) and not are_decades:
         warnings.append(f"{by_unit[UNIT]:,} numbers have no unit and are taken as {units[0]}")
+    warnings += _bounds(numbers, parts, texts)
     named = f"with {', '.join(units)}" if units else "numbers"
     if mark == ",":
         named += ", decimal comma"
     word = "number" if are_decades else _word(units)
     reason = _share(numbers, texts, "years and decades" if are_decades else named)
     return InferredKind(word, column, reason, numbers, _misfits(numbers, texts), warnings)
+
+
+def _bounds(
+    numbers: Mapping[str, float], parts: Mapping[str, WrittenNumber], texts: Counter[str]
+) -> list[str]:
+    """Return a warning of numbers such as <2.5 and 90+, which are read as the number beside their mark."""
+    bounds = [text for text in numbers if parts[text].about]
+    if not bounds:
+        return []
+    count = sum(texts[text] for text in bounds)
+    listed = ", ".join(map(shown, bounds[:SHOWN_MISFITS]))
+    return [
+        f"{count:,} of {texts.total():,} numbers are bounds or rounded ({listed}) and are read without their mark"
+    ]
 
 
 def marked_alike(column: Amount, texts: Counter[str]) -> Amount:

@@ -168,3 +168,12 @@ def test_a_number_far_from_all_others_that_recurs_may_stand_for_missing_values(c
     assert not inferred_kind(
         Counter({f"{float(k)}": 2 for k in range(-10_000, 10_000, 500)} | {code: 7})
     ).warnings
+
+
+@pytest.mark.parametrize("bound", ["<2.5", ">= 90", "~7", "90+", "<$5"])
+def test_a_bound_among_numbers_is_read_without_its_mark_and_that_is_said(bound: str) -> None:
+    usual = {f"{k}.5": 2 for k in range(30)}
+    kind = inferred_kind(Counter({**usual, bound: 4}))
+    assert kind.numbers[bound] == float(bound.strip("<>=~+$ "))
+    assert any(f"4 of 64 numbers are bounds or rounded ('{bound}')" in warning for warning in kind.warnings)
+    assert not inferred_kind(Counter(usual)).warnings
