@@ -86,6 +86,7 @@ def guessed_layout(
     width, count = usual_width([row.cells for row in table[1:]] or [table[0].cells])
     is_regular = width > 1 and count >= USUAL_SHARE * len(table)
     begin, said = table[0], []
+    is_guessed = header is None
     named = {*named}
     wanted = frozenset(filter(None, named))
     if wanted and (naming := [row for row in rows[:MOST_TITLES] if wanted <= {*row.names}]):
@@ -113,9 +114,12 @@ def guessed_layout(
         joined = [name for name, cell in zip(names, begin.cells, strict=True) if name != cell]
         said.append(f"the names of the columns stand in two rows: {first_texts(joined)}")
         body, wide = body[1:], wide[1:]
+    odds = HEADER_OF_DATA if is_usually_headless else HEADER_USUAL
+    odds += odds_of_header(begin.cells, wide, absent)
+    if is_guessed and header and odds <= -SURE and levels == 1 and not begin.comment:
+        asked = first_texts([name for name in begin.names if name in wanted])
+        said.append(f"the first line looks like data, and is read as names because it holds {asked}")
     if header is None:
-        odds = HEADER_OF_DATA if is_usually_headless else HEADER_USUAL
-        odds += odds_of_header(begin.cells, wide, absent)
         header = odds >= 0
         if not header:
             said.append(

@@ -145,7 +145,13 @@ def test_what_the_user_wrote_outweighs_the_guess(tmp_path: Path) -> None:
     path.write_text("Years 1990 to 1992,,\n1990,1991,1992\n" + "7,8,9\n" * 9)
     with_names = guessed_format(path, named=["1992"])
     assert (with_names.skip, with_names.header) == (1, True)
+    path.write_text(BODY)
+    named = guessed_format(path, named=["red"])
+    said = "the first line looks like data, and is read as names because it holds 'red'"
+    assert (named.header, named.guesses) == (True, (said,))
+    assert not guessed_format(path, named=["red"], header=True).guesses
     path.write_text(HEADER + BODY)
+    assert not guessed_format(path, named=["label"]).guesses
     given = guessed_format(path, header=False, skip=2, units=0)
     assert (given.header, given.skip, given.guesses) == (False, 2, ())
 
