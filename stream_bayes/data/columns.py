@@ -108,13 +108,20 @@ class CodedColumns:
 
     def rows(self, start: int, stop: int) -> CodedColumns:
         """Return the rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
-        # A slice of checked columns needs no check, and should cost nothing.
+        return self._taken(slice(start, stop))
+
+    def in_order(self, order: npt.NDArray[np.int64]) -> CodedColumns:
+        """Return the rows in another order."""
+        return self._taken(order)
+
+    def _taken(self, rows: slice | npt.NDArray[np.int64]) -> CodedColumns:
+        # Rows of checked columns need no check, and a slice should cost nothing.
         part = object.__new__(CodedColumns)
         for field in ("names", "vocabularies", "numeric_names", "classes"):
             object.__setattr__(part, field, getattr(self, field))
-        object.__setattr__(part, "codes", self.codes[start:stop])
-        object.__setattr__(part, "numeric", self.numeric[start:stop])
-        object.__setattr__(part, "labels", None if self.labels is None else self.labels[start:stop])
+        object.__setattr__(part, "codes", self.codes[rows])
+        object.__setattr__(part, "numeric", self.numeric[rows])
+        object.__setattr__(part, "labels", None if self.labels is None else self.labels[rows])
         return part
 
     def to_dicts(self) -> list[dict[str, Value]]:
@@ -164,6 +171,11 @@ class SparseCounts:
         """Return the rows from `start` up to `stop`."""
         labels = None if self.labels is None else self.labels[start:stop]
         return SparseCounts(self.names, self.matrix[start:stop], labels, self.classes)
+
+    def in_order(self, order: npt.NDArray[np.int64]) -> SparseCounts:
+        """Return the rows in another order."""
+        labels = None if self.labels is None else self.labels[order]
+        return SparseCounts(self.names, self.matrix[order], labels, self.classes)
 
 
 def code_labels(cells: FrameCells, classes: DeclaredValues | None) -> tuple[Codes, DeclaredValues]:

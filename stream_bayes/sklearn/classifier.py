@@ -79,7 +79,7 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Native, y: Native, sample_weight: Native = None) -> Self:
-        """Learn all rows, after forgetting everything.
+        """Learn all rows, after forgetting everything, in the order that `shuffle` says.
 
         Parameters
         ----------
@@ -100,6 +100,8 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
         self._begin(X, classes)
         batch = self._columns.encode(X, self._labels, codes)
         _set_cuts(self.learner_, batch, weights)
+        if (order := self._order_of(len(batch))) is not None:
+            batch, weights = batch.in_order(order), None if weights is None else weights[order]
         self._learn(batch, weights)
         if isinstance(self.learner_, CountingClassifier):
             self.learner_.rederive()
@@ -249,7 +251,8 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
 class BayesEstimator(LearnerClassifier):
     """A scikit-learn classifier over a learner of this package.
 
-    `fit` learns all rows in their order with `learn_many`, through coded columns. `partial_fit` goes on learning.
+    `fit` learns all rows with `learn_many`, through coded columns. `partial_fit` goes on learning, in the order of the
+    rows.
     Missing values (NaN, None) are left out of a sample; nothing is imputed.
 
     Parameters
@@ -261,6 +264,10 @@ class BayesEstimator(LearnerClassifier):
     categorical_features
         The nominal columns. `"from_dtype"`: columns of strings, booleans or categories are nominal, columns of
         numbers numeric. `"all"`: every column. None: no column. Or names, positions or a mask of columns.
+    shuffle
+        True if `fit` learns the rows in a random order, the same each time; False for their own, as of rows in time.
+        None: in a random one where the learner depends on the order and does not fade by it (`half_life`), so
+        that rows that are sorted do no harm.
 
     Attributes
     ----------
@@ -289,9 +296,16 @@ class BayesEstimator(LearnerClassifier):
     'tan'
     """
 
-    def __init__(self, learner: AnyLearner = None, *, categorical_features: Categorical = FROM_DTYPE) -> None:
+    def __init__(
+        self,
+        learner: AnyLearner = None,
+        *,
+        categorical_features: Categorical = FROM_DTYPE,
+        shuffle: bool | None = None,
+    ) -> None:
         self.learner = learner
         self.categorical_features = categorical_features
+        self.shuffle = shuffle
 
     def _given_learner(self) -> AnyLearner:
         return AODE() if self.learner is None else given_learner(self.learner)

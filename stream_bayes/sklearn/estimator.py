@@ -7,17 +7,22 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_non_negative, validate_data
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import is_led_by_order
 from stream_bayes.sklearn.columns import Categorical, ColumnKinds
 
 __all__ = ["AnyLearner", "LearnerEstimator", "blocks"]
 
 AnyLearner: TypeAlias = Any  # with `clone` and `learn_many`
 
+SEED = 7  # of the order of the rows
 BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that their codes stay in the cache
 
 
@@ -25,6 +30,7 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
     """A scikit-learn estimator that learns with a clone of a learner."""
 
     categorical_features: Categorical
+    shuffle: bool | None
 
     @abstractmethod
     def _given_learner(self) -> AnyLearner:
@@ -60,6 +66,19 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
         if names is None:
             names = [f"x{place}" for place in range(self.n_features_in_)]
         self._columns = ColumnKinds.of(X, tuple(map(str, names)), self.categorical_features)
+
+    def _is_asked_for_order(self) -> bool:
+        """Return True if a parameter, other than one by which old rows fade, gives the order of the rows a meaning."""
+        return False
+
+    def _order_of(self, rows: int) -> NDArray[np.int64] | None:
+        """Return the places of the rows of `fit` in the order in which they are learned; None for that of the rows."""
+        if self.shuffle not in (None, True, False):
+            raise BadValue(f"shuffle: expected True, False or None, got {shown(self.shuffle)}")
+        is_random = self.shuffle
+        if is_random is None:
+            is_random = is_led_by_order(self.learner_) and not self._is_asked_for_order()
+        return np.random.default_rng(SEED).permutation(rows) if is_random else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

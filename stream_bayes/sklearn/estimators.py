@@ -25,11 +25,24 @@ from stream_bayes.sklearn.regressor import LearnerRegressor
 __all__ = ["OneLearner", "estimator_of"]
 
 
+# Parameters of every estimator.
+OF_ROWS = {
+    "categorical_features": inspect.Parameter(
+        "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
+    ),
+    "shuffle": inspect.Parameter(
+        "shuffle", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=bool | None
+    ),
+}
+
+
 class OneLearner(LearnerEstimator):
     """An estimator with one kind of learner, whose arguments are its parameters, by name."""
 
     kind: ClassVar[type]
     _signature: ClassVar[inspect.Signature]
+    # parameters of the order of the rows, with their values where it has none
+    _of_order: ClassVar[Mapping[str, Any]]
 
     def __init__(self, **parameters: Any) -> None:
         bound = self._signature.bind(**parameters)
@@ -38,11 +51,14 @@ class OneLearner(LearnerEstimator):
             setattr(self, name, value)
 
     def _given_learner(self) -> AnyLearner:
-        names = [name for name in self._signature.parameters if name != "categorical_features"]
+        names = [name for name in self._signature.parameters if name not in OF_ROWS]
         given = {name: getattr(self, name) for name in names}
         if "learner" in given:  # a clone, as a window takes over the learner that it is given
             given["learner"] = self._learner_within(given["learner"]).clone()
         return self.kind(**given)
+
+    def _is_asked_for_order(self) -> bool:
+        return any(getattr(self, name) != value for name, value in self._of_order.items())
 
     def _learner_within(self, learner: Any) -> AnyLearner:
         """Return the learner given by an argument `learner`: itself, or the one of a short name."""
@@ -90,11 +106,7 @@ def _make_estimator(name: str) -> type[OneLearner]:
         )
         for argument in inspect.signature(kind).parameters.values()
     ]
-    parameters.append(
-        inspect.Parameter(
-            "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
-        )
-    )
+    parameters += OF_ROWS.values()
 
     def construct(self: OneLearner, **given: Any) -> None:
         OneLearner.__init__(self, **given)
@@ -106,6 +118,7 @@ def _make_estimator(name: str) -> type[OneLearner]:
         "__doc__": _documentation(kind, declared.estimator_name, defaults),
         "__init__": construct,
         "__module__": __name__,
+        "_of_order": declared.unordered,
         "_signature": inspect.Signature(parameters),
         "kind": kind,
     }
@@ -136,7 +149,7 @@ def _documentation(kind: type[Any], name: str, defaults: Mapping[str, Any]) -> s
     return f"""{inspect.cleandoc(kind.__doc__ or "").partition(chr(10) * 2)[0]}
 
     Parameters are the arguments of `{kind.__module__.partition(".")[0]}.{kind.__name__}`, and `categorical_features`
-    of `BayesEstimator`.{f" By default {other}." if other else ""}
+    and `shuffle` of `BayesEstimator`.{f" By default {other}." if other else ""}
 
     Examples
     --------

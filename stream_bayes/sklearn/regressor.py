@@ -24,7 +24,7 @@ class LearnerRegressor(RegressorMixin, LearnerEstimator):  # type: ignore[misc] 
     """A scikit-learn regressor that learns with a clone of a learner."""
 
     def fit(self, X: Native, y: Native, sample_weight: Native = None) -> Self:
-        """Learn all rows in their order, after forgetting everything.
+        """Learn all rows, after forgetting everything, in the order that `shuffle` says.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class LearnerRegressor(RegressorMixin, LearnerEstimator):  # type: ignore[misc] 
         -------
         The estimator.
         """
-        return self._learn(X, y, sample_weight, begins=True)
+        return self._learn(X, y, sample_weight, begins=True, is_whole=True)
 
     def partial_fit(self, X: Native, y: Native, sample_weight: Native = None) -> Self:
         """Learn more rows.
@@ -55,7 +55,9 @@ class LearnerRegressor(RegressorMixin, LearnerEstimator):  # type: ignore[misc] 
         """
         return self._learn(X, y, sample_weight, begins=not hasattr(self, "learner_"))
 
-    def _learn(self, X: Native, y: Native, sample_weight: Native, *, begins: bool) -> Self:
+    def _learn(
+        self, X: Native, y: Native, sample_weight: Native, *, begins: bool, is_whole: bool = False
+    ) -> Self:
         if y is None:
             raise BadLabel(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
@@ -73,6 +75,9 @@ class LearnerRegressor(RegressorMixin, LearnerEstimator):  # type: ignore[misc] 
             changes = {"schema": Schema(self._columns.features)} if learner.schema is None else {}
             self.learner_ = learner.clone(changes)
         batch = self._columns.encode(X)
+        if is_whole and (order := self._order_of(len(batch))) is not None:
+            batch, targets = batch.in_order(order), targets[order]
+            weights = None if weights is None else weights[order]
         for start, stop in blocks(batch):
             part = None if weights is None else weights[start:stop].tolist()
             self.learner_.learn_many(batch.rows(start, stop), targets[start:stop].tolist(), part)

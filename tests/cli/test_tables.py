@@ -383,11 +383,16 @@ def test_the_default_model_learns_a_sorted_table_as_it_learns_a_mixed_one(tmp_pa
     table, model = tmp_path / "sorted.csv", tmp_path / "model.zip"
     table.write_text("u,v,y\n" + "\n".join(rows) + "\n")
     models = []
-    for order in ((), ("--shuffle",), ("--no-shuffle",), ("--model", "adaptive"), ("--time", "v")):
+    named = ("--model", "adaptive")
+    for order in ((), ("--shuffle",), named, ("--no-shuffle",), (*named, "--no-shuffle"), ("--time", "v")):
         done = run("train", table, "--target", "y", "--out", model, *order)
-        assert done.exit_code == 0 and ("random order" in done.stderr) == (not order)
+        assert done.exit_code == 0 and ("random order" in done.stderr) == (order in ((), named))
         models.append(model.read_bytes())
-    assert models[0] == models[1] and models[2] == models[3] != models[0]
+    assert models[0] == models[1] == models[2] and models[3] == models[4] != models[0]
+    follows = (("nb",), ("aode", "--arg", "half_life=50"), ("half-life-choice", "--arg", "learner=nb"))
+    for arguments in follows:
+        done = run("train", table, "--target", "y", "--out", model, "--model", *arguments)
+        assert done.exit_code == 0 and "random order" not in done.stderr
     run("train", table, "--target", "y", "--out", model)
     with (tmp_path / "answers.csv").open("w") as answers:
         answers.write(run("predict", model, table).stdout)

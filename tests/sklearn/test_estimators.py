@@ -37,7 +37,7 @@ from stream_bayes import (
 from stream_bayes import sklearn as estimators
 from stream_bayes.data.frames import iter_dicts
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS
+from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSORS, declaration_of
 from stream_bayes.sklearn import BayesEstimator, NaiveBayesClassifier, TANClassifier
 from stream_bayes.sklearn.classifier import names_of_learners
 from tests.builds import EVERYTHING
@@ -207,6 +207,36 @@ def test_intervals_are_those_of_the_learner_and_hold_the_probabilities() -> None
         assert (low <= shares).all() and (shares <= high).all() and (low < high).any()
     with pytest.raises(BadValue, match="level"):
         model.predict_interval(X, 1.5)
+
+
+BY_ORDER = sorted(name for name, declared in DECLARED.items() if declared.by_order)
+
+
+@pytest.mark.parametrize("name", BY_ORDER)
+def test_sorted_rows_do_no_harm(name: str) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(260, 3))
+    y: Any = X[:, 0] + 0.5 * np.abs(X[:, 1]) + 0.2 * rng.normal(size=260)
+    if declaration_of(name).task == "classification":
+        y = np.digitize(y, [-0.3, 0.9])
+    kind = getattr(estimators, declaration_of(name).estimator_name)
+    rows = np.argsort(y[:200], kind="stable")
+    scores = [kind().fit(X[order], y[order]).score(X[200:], y[200:]) for order in (np.arange(200), rows)]
+    assert scores[1] > scores[0] - 0.09, scores
+
+
+def test_rows_keep_their_order_where_that_is_asked_for() -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 3
+    for learner in (KDB(half_life=5.0), DriftAdaptive(NaiveBayes()), NaiveBayes()):
+        assert BayesEstimator(learner).fit(X, y)._order_of(40) is None
+    assert BayesEstimator("kdb").fit(X, y)._order_of(40) is not None
+    assert BayesEstimator("kdb", shuffle=False).fit(X, y)._order_of(40) is None
+    assert NaiveBayesClassifier(shuffle=True).fit(X, y)._order_of(40) is not None
+    regressor = estimators.AdaptiveRegressor
+    assert regressor(lags=2).fit(X, y)._order_of(40) is None
+    assert regressor().fit(X, y)._order_of(40) is not None
+    with pytest.raises(BadValue, match="shuffle: expected True, False or None, got 'yes'"):
+        BayesEstimator("kdb", shuffle="yes").fit(X, y)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("learner", ["aode", "tan", "kdb", "bayes-net"])

@@ -30,7 +30,7 @@ from stream_bayes.cli.training import TableTraining, in_random_order
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
+from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK, is_led_by_order
 from stream_bayes.learners.factory import make_learner, make_regressor, make_target_model
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
@@ -91,8 +91,8 @@ def train(
     shuffle: Annotated[
         bool | None,
         typer.Option(
-            help="Learn the rows in a random order, as models that adapt weigh the last rows most. Default: for the "
-            "default model without --time.",
+            help="Learn the rows in a random order. Default: without --time, for models that depend on the order and "
+            "do not fade by it.",
             show_default=False,
         ),
     ] = None,
@@ -125,7 +125,7 @@ def train(
             training = TableTraining(learner, name, table, sets)
             records: Iterable[Record] = records_of(table.source)
             waiting = 0
-            if shuffle or (shuffle is None and model is None and named is not None and options.time is None):
+            if shuffle or (shuffle is None and named is not None and options.time is None and is_led_by_order(learner)):
                 waiting = max(MOST_CELLS // max(len(table.features), 1), 1)
                 records = in_random_order(records, waiting)
                 if shuffle is None:
