@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from stream_bayes.cli.data_file import DataFile, label_amount, number_of
 from stream_bayes.cli.tasks import is_regressor
@@ -14,16 +14,23 @@ from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
+from stream_bayes.learners.base.traits import ROW_SEED
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.streams.contracts.source import Record
 
-__all__ = ["TableTraining", "in_random_order"]
+__all__ = ["PARTLY_RANDOM", "TableTraining", "in_random_order", "rows_that_wait"]
 
-SEED = 0  # of the random order
+T = TypeVar("T")
+
+MOST_CELLS = 1_000_000  # of the rows that wait for their turn in a random order
+PARTLY_RANDOM = (
+    "of {rows:,} rows {waiting:,} at a time fit in memory, so the order is random only within about so many: if the "
+    "file is sorted, shuffle it first, such as by shuf"
+)
 SUMS = {"total", "totals", "grand total", "subtotal", "sum"}  # what a row of sums begins with
 
 
-def in_random_order(records: Iterable[Record], waiting: int) -> Iterator[Record]:
+def in_random_order(records: Iterable[T], waiting: int) -> Iterator[T]:
     """Yield records in a random order, the same each time. At most `waiting` wait in memory for their turn, so the rows
     of a longer file move by about as many places.
 
@@ -34,8 +41,8 @@ def in_random_order(records: Iterable[Record], waiting: int) -> Iterator[Record]
     >>> sorted(in_random_order("abcdef", 2))
     ['a', 'b', 'c', 'd', 'e', 'f']
     """
-    random = Random(SEED)
-    buffer: list[Record] = []
+    random = Random(ROW_SEED)
+    buffer: list[T] = []
     for record in records:
         if len(buffer) < waiting:
             buffer.append(record)
@@ -45,6 +52,17 @@ def in_random_order(records: Iterable[Record], waiting: int) -> Iterator[Record]
         buffer[index] = record
     random.shuffle(buffer)
     yield from buffer
+
+
+def rows_that_wait(columns: int) -> int:
+    """Return the most rows of a table with so many columns that wait for their turn in a random order.
+
+    Examples
+    --------
+    >>> rows_that_wait(20)
+    50000
+    """
+    return max(MOST_CELLS // max(columns, 1), 1)
 
 
 class TableTraining:

@@ -31,7 +31,6 @@ __all__ = [
     "class_named",
     "declaration_of",
     "inner_names",
-    "is_led_by_order",
     "path_of_class",
 ]
 
@@ -75,8 +74,6 @@ class Declaration(NamedTuple):
     example: Settings = {}  # noqa: RUF012  (never written)
     # other defaults of the estimator, as rows of a table have no order
     unordered: Settings = {}  # noqa: RUF012  (never written)
-    # True if the same rows in another order, which a table does not have, make another model
-    by_order: bool = False
     # True if it may be the learner of a window, a choice of half-lives or a spam filter
     can_be_wrapped: bool = True
     cannot: tuple[str, ...] = ()  # the `VERBS` that it refuses in all settings
@@ -151,7 +148,6 @@ DECLARED: dict[str, Declaration] = {
         "you do not know which, and the data drifts",
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
-        by_order=True,
         can_be_wrapped=False,
         cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
     ),
@@ -238,7 +234,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the coefficients up to 192; beyond, that of the columns up to 192",
         "the same",
         "features say the same in part, and probabilities count",
-        by_order=True,
         can_be_wrapped=False,
         cannot=("posteriors", "unlearn", "merge", "workers"),
         settings=(
@@ -258,7 +253,6 @@ DECLARED: dict[str, Declaration] = {
         "features times `window`",
         "the same",
         "boundaries have any form, and follow the stream",
-        by_order=True,
         can_be_wrapped=False,
         cannot=("posteriors", "draws", "unlearn", "merge", "workers"),
         settings=(
@@ -306,7 +300,6 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "pairs of values",
         "one feature dominates",
-        by_order=True,
         only={"workers": ("with `parent=`", {"parent": "colour"})},
         settings=(*SOME_PAIRS, {"schema": "paired"}, {"parent": "colour"}, {"loss_half_life": None}),
     ),
@@ -317,7 +310,6 @@ DECLARED: dict[str, Declaration] = {
         "pairs of features",
         "pairs of values",
         "you need good probabilities and no structure",
-        by_order=True,
         settings=(
             *({"min_count": 1.0} | each for each in PAIRS),
             {},
@@ -334,7 +326,6 @@ DECLARED: dict[str, Declaration] = {
         "triples of features",
         "triples of values",
         "there are few features and many events",
-        by_order=True,
         settings=(*SOME_PAIRS, {"schema": "cut"}, {"subsumption": 3.0, "min_count": 2.0}),
     ),
     "ode": Declaration(
@@ -344,7 +335,6 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "pairs of values",
         "you know the parents",
-        by_order=True,
         settings=tuple({"parents": {"wet": "colour", "größe": "wet"}} | each for each in SOME_PAIRS),
         river=({"parents": {"x0": "x1"}},),
     ),
@@ -355,7 +345,6 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "pairs of values",
         "you want a tree to read, and speed",
-        by_order=True,
         settings=(*SOME_PAIRS, {"schema": "cut"}, {"root": "wet", "every": 5}),
     ),
     "kdb": Declaration(
@@ -365,7 +354,6 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "pairs, and with k of 2 or more the parents' values",
         "three features interact (`k=2`)",
-        by_order=True,
         only={"merge": ("with k below 2", {"k": 1}), "workers": ("with k below 2", {"k": 1})},
         settings=(
             *SOME_PAIRS,
@@ -387,7 +375,6 @@ DECLARED: dict[str, Declaration] = {
         "tables of the graph",
         "you have a graph, or want one that grows",
         estimator="BayesNetworkClassifier",
-        by_order=True,
         only={
             "merge": ("unless the structure is learned", {"structure": None}),
             "workers": ("unless the structure is learned", {"structure": None}),
@@ -416,7 +403,6 @@ DECLARED: dict[str, Declaration] = {
         "as AODE, TAN and KDB together",
         "pairs of values",
         "you do not know which, and time matters",
-        by_order=True,
         cannot=("draws",),
         only={"merge": ("without `kdb2` and higher", {}), "workers": ("without `kdb2` and higher", {})},
         settings=(
@@ -496,7 +482,6 @@ DECLARED: dict[str, Declaration] = {
         "the label is a number",
         estimator="AdaptiveRegressor",
         unordered={"lags": 0},
-        by_order=True,
         can_be_wrapped=False,
         cannot=("posteriors", "draws", "unlearn", "merge", "explains features", "half-life", "workers"),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
@@ -539,7 +524,6 @@ DECLARED: dict[str, Declaration] = {
         "events of the window",
         "the label is a number, there are few events, and intervals shall widen where nothing is known",
         estimator="GaussianProcessRegressor",
-        by_order=True,
         cannot=("posteriors", "merge", "half-life", "workers"),
         settings=({"window": 40}, {"window": 12, "schema": "open", "max_values": 3}),
         river=({"window": 20},),
@@ -553,7 +537,6 @@ DECLARED: dict[str, Declaration] = {
         "square of the columns, times leaves and bins",
         "the label is a number, and a feature decides which others count",
         estimator="BayesianTreeRegressor",
-        by_order=True,
         cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
         settings=({}, {"schema": "open", "max_values": 3}),
         river=({},),
@@ -671,21 +654,6 @@ def declaration_of(name: str) -> Declaration:
     made = REGRESSORS[name] if name in REGRESSORS else LEARNERS[name]
     task = REGRESSION if name in REGRESSORS else "classification"
     return Declaration(f"{made.__module__}:{made.__name__}", task=task)
-
-
-def is_led_by_order(learner: Any) -> bool:
-    """Return True if what a learner learns depends on the order of the rows, and it was not asked to follow that order
-    by fading. Rows of a table have no order, so such a learner should see them in a random one.
-
-    Examples
-    --------
-    >>> from stream_bayes import AODE, NaiveBayes
-    >>> is_led_by_order(AODE()), is_led_by_order(NaiveBayes()), is_led_by_order(AODE(half_life=100.0))
-    (True, False, False)
-    """
-    path = f"{type(learner).__module__}:{type(learner).__name__}"
-    by_order = any(declared.by_order for declared in DECLARED.values() if declared.path == path)
-    return by_order and getattr(learner, "half_life", None) is None
 
 
 def inner_names(task: str = "classification") -> Iterator[str]:

@@ -46,6 +46,7 @@ from stream_bayes.learners.base.arguments import check_choice, check_count, chec
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.base.traits import in_random_order, is_led_by_order
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
@@ -505,8 +506,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """
         store = self.store
         if self._growth is not None or self.slides:
-            for row, weight in self.rows_to_learn(X, w):
-                self.learn_one(row, weight)
+            self._learn_in_turn(self.rows_to_learn(X, w))
         elif isinstance(store, ExpectedCounts):
             self._check_hidden(X)
             store.add_batch(encode_batch(store, X, [EVENT] * row_count(X), w, learning=True))
@@ -526,9 +526,22 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         return zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True)
 
     def fit(self, X: Native, w: Native = None) -> Self:
-        """Learn many events, as `learn_many` does, and return the network."""
-        self.learn_many(X, w)
+        """Learn the rows of a table, as `learn_many` does, and return the network.
+
+        A structure that grows sees them in a random order, the same each time, unless events fade: rows of a table
+        have no order, and those that are sorted would look like a world that changes.
+        """
+        if is_led_by_order(self):
+            rows = [*self.rows_to_learn(X, w)]
+            self._learn_in_turn(rows[place] for place in in_random_order(len(rows)))
+            self.live.invalidate()
+        else:
+            self.learn_many(X, w)
         return self
+
+    def _learn_in_turn(self, rows: Iterable[tuple[Mapping[Any, Any], float]]) -> None:
+        for row, weight in rows:
+            self.learn_one(row, weight)
 
     def run_em(self) -> None:
         """Run EM over the window now, with `missing="window-em"`.

@@ -41,7 +41,8 @@ from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
-from stream_bayes.learners.base.traits import Traits
+from stream_bayes.learners.base.samples import samples_of
+from stream_bayes.learners.base.traits import Traits, in_random_order, is_led_by_order
 from stream_bayes.networks.answers import as_network, check_known, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
@@ -267,8 +268,17 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
-        """Learn many samples, as `learn_many` does, and return the classifier."""
-        self.learn_many(X, y, w)
+        """Learn the rows of a table, as `learn_many` does, and return the classifier.
+
+        If it depends on their order, as a structure that grows does, they come in a random one, the same each time,
+        unless samples fade.
+        """
+        if is_led_by_order(self) and (samples := [*samples_of(self, X, y, w)]):
+            order = in_random_order(len(samples))
+            rows, labels, weights = zip(*(samples[place] for place in order), strict=True)
+            self.learn_many([*rows], [*labels], [*weights])
+        else:
+            self.learn_many(X, y, w)
         return self
 
     def predict_proba(self, X: Native) -> Any:

@@ -38,9 +38,29 @@ def test_the_odd_rows_come_first_each_with_what_is_odd_in_it(file: Path) -> None
     odd = {each["row"]: each["odd"][0]["variable"] for each in report["anomalies"]}
     assert odd[200] in ("price", "size")
     assert odd[350] == "kind"
-    assert (report["rows"], report["scored"]) == (400, 350)
+    assert (report["rows"], report["scored"]) == (400, 400)
     p_values = {each["row"]: each["p_value"] for each in report["anomalies"]}
     assert max(p_values.values()) < 0.01 and p_values[300] < 1e-4
+
+
+def test_the_first_rows_of_a_group_are_not_odd_for_being_first(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    rows = [
+        f"{rng.gauss(10.0 * n, 1.0):.2f},{rng.gauss(-5.0 * n, 1.0):.2f},{'abc'[n]}"
+        for n in range(3)
+        for _ in range(100)
+    ]
+    rows[9] = rows[9].replace(",a", ",c")  # among the first, which file order does not score
+    path = tmp_path / "sorted.csv"
+    path.write_text("\n".join(["u,v,group", *rows]) + "\n", "utf-8")
+    top: dict[str, list[int]] = {}
+    for order in ("--shuffle", "--no-shuffle"):
+        report = json.loads(run("anomalies", path, "--top", "3", "--json", order).stdout)
+        top[order] = [each["row"] for each in report["anomalies"]]
+    assert top["--shuffle"][0] == 10 and not {101, 201} & {*top["--shuffle"]}
+    assert 101 in top["--no-shuffle"]
+    assert "--no-shuffle" in run("anomalies", path).stderr
+    assert "random order" not in run("anomalies", path, "--time", "u").stderr
 
 
 def test_a_table_and_a_file_that_is_too_short(file: Path, tmp_path: Path) -> None:
@@ -49,5 +69,6 @@ def test_a_table_and_a_file_that_is_too_short(file: Path, tmp_path: Path) -> Non
     assert "size=5000" in result.output.replace("\n", "")
     short = tmp_path / "short.csv"
     short.write_text("a,b\n1.5,x\n2.5,y\n", "utf-8")
-    assert run("anomalies", short).exit_code != 0
-    assert "lower --skip" in run("anomalies", short).output
+    assert json.loads(run("anomalies", short, "--json").stdout)["scored"] == 2
+    done = run("anomalies", short, "--no-shuffle")
+    assert done.exit_code != 0 and "lower --skip" in done.output

@@ -406,7 +406,7 @@ def test_a_table_that_does_not_fit_in_memory_is_said_to_be_partly_in_order(
 ) -> None:
     path = tmp_path / "sorted.csv"
     path.write_text("v,y\n" + "".join(f"{row},{'no' if row < 150 else 'yes'}\n" for row in range(300)))
-    monkeypatch.setattr("stream_bayes.cli.commands.train.MOST_CELLS", 100)
+    monkeypatch.setattr("stream_bayes.cli.training.MOST_CELLS", 100)
     done = run("train", path, "--target", "y", "--out", tmp_path / "m.zip")
     assert "of 300 rows 100 at a time fit in memory" in done.stderr
     assert (

@@ -24,6 +24,7 @@ from stream_bayes.networks import (
     BIC,
     BOSS,
     BayesNet,
+    BayesNetClassifier,
     HillClimbing,
     Inference,
     Structure,
@@ -227,3 +228,35 @@ def test_a_structure_on_trial_that_cannot_score_an_event_is_refused(monkeypatch:
     model.learn_one({"rain": True})
     assert growth.store.tried is None and model.clock == 71
     assert model.changes[-1].why == "an exact answer would need more"
+
+
+def test_the_rows_of_a_table_are_fitted_in_any_order(world: tuple[Any, list[dict[str, Any]]]) -> None:
+    network, rows = world
+    test = events_of(network, 500, 90)
+    first = sorted(rows[0])[0]
+    losses = []
+    for table in (rows, sorted(rows, key=lambda x: str(x[first]))):
+        model = BayesNet("learn").fit(table)
+        assert model.clock == len(rows)
+        losses.append(-float(np.mean([model.log_likelihood_one(x) for x in test])))
+    assert losses[1] < losses[0] + 0.01
+    kept = BayesNet("learn", half_life=500.0).fit(rows[:600])
+    other = BayesNet("learn", half_life=500.0)
+    other.learn_many(rows[:600])
+    assert kept.log_likelihood_one(test[0]) == other.log_likelihood_one(test[0])  # their order is asked for
+
+
+def test_a_classifier_whose_structure_grows_is_fitted_in_any_order(
+    world: tuple[Any, list[dict[str, Any]]],
+) -> None:
+    rows = world[1]
+    first, *others = sorted(rows[0])
+    xs, ys = [{name: row[name] for name in others} for row in rows], [row[first] for row in rows]
+    order = sorted(range(len(rows)), key=lambda row: str(ys[row]))
+    losses = []
+    for places in (range(len(rows)), order):
+        model = BayesNetClassifier("learn").fit([xs[n] for n in places], [ys[n] for n in places])
+        losses.append(
+            -float(np.mean([np.log(model.predict_proba_one(x)[y]) for x, y in zip(xs, ys, strict=True)]))
+        )
+    assert model.clock == len(rows) and losses[1] < losses[0] + 0.02

@@ -37,9 +37,11 @@ from stream_bayes import (
 from stream_bayes import sklearn as estimators
 from stream_bayes.data.frames import iter_dicts
 from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.learners.base.traits import is_led_by_order
 from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSORS, declaration_of
 from stream_bayes.sklearn import BayesEstimator, NaiveBayesClassifier, TANClassifier
 from stream_bayes.sklearn.classifier import names_of_learners
+from stream_bayes.testing.public_learners import made
 from tests.builds import EVERYTHING
 
 NAMES = [name for name in estimators.__all__ if name != "BayesEstimator"]
@@ -154,7 +156,7 @@ def test_the_parameters_are_the_arguments_of_the_learner(name: str) -> None:
     estimator = getattr(estimators, name)()
     assert set(estimator.get_params()) == {
         *inspect.signature(estimator.kind).parameters,
-        "categorical_features",
+        *("categorical_features", "shuffle"),
     }
     assert clone(estimator).get_params() == estimator.get_params()
     with pytest.raises(TypeError, match="strenght"):
@@ -209,7 +211,7 @@ def test_intervals_are_those_of_the_learner_and_hold_the_probabilities() -> None
         model.predict_interval(X, 1.5)
 
 
-BY_ORDER = sorted(name for name, declared in DECLARED.items() if declared.by_order)
+BY_ORDER = [name for name in DECLARED if is_led_by_order(made(name, declaration_of(name).example))]
 
 
 @pytest.mark.parametrize("name", BY_ORDER)
@@ -229,6 +231,7 @@ def test_rows_keep_their_order_where_that_is_asked_for() -> None:
     X, y = np.arange(40.0)[:, None], np.arange(40) % 3
     for learner in (KDB(half_life=5.0), DriftAdaptive(NaiveBayes()), NaiveBayes()):
         assert BayesEstimator(learner).fit(X, y)._order_of(40) is None
+    assert {"adaptive", "live-choice", "adaptive-regression", "bayesian-logistic"} <= {*BY_ORDER}
     assert BayesEstimator("kdb").fit(X, y)._order_of(40) is not None
     assert BayesEstimator("kdb", shuffle=False).fit(X, y)._order_of(40) is None
     assert NaiveBayesClassifier(shuffle=True).fit(X, y)._order_of(40) is not None

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Annotated, Any
+from functools import partial
+from itertools import chain, islice
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from stream_bayes.cli.data_file import DataOptions, File, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
+from stream_bayes.cli.training import PARTLY_RANDOM, in_random_order, rows_that_wait
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.values.values import is_missing
@@ -21,6 +26,12 @@ from stream_bayes.streams.contracts.source import records_of
 
 __all__ = ["anomalies"]
 
+Row: TypeAlias = dict[str, Any]
+
+RANDOM_ORDER = "the rows are taken in a random order; for that of the file, as of a log: --no-shuffle"
+APART = "{rows:,} rows are so far from all others that they were scored, but not learned"
+FALSE_ALARMS = 0.01  # rows expected by chance among those that are not learned
+MOST_ROUNDS = 3
 ODD_VALUES = 3  # shown of a row
 MOST_VALUES = 100  # of a nominal column; further ones share one value
 
@@ -30,67 +41,150 @@ def anomalies(
     *,
     top: Annotated[int, typer.Option(help="List this many rows.", min=1)] = 10,
     skip: Annotated[
-        int, typer.Option(help="Learn this many rows before the first is scored.", min=0)
+        int, typer.Option(help="Learn this many rows before one is scored.", min=0)
     ] = FIRST_SEARCH,
     window: Annotated[
         int, typer.Option(help="Search the structure over this many newest rows.", min=1)
     ] = 2_000,
+    shuffle: Annotated[
+        bool | None,
+        typer.Option(
+            help="Take the rows in a random order, as those of a table have none. Default: without --time. "
+            "--no-shuffle: in the order of the file, as of a log.",
+            show_default=False,
+        ),
+    ] = None,
     options: DataOptions,
     json: JSON = False,
 ) -> None:
     """List the most unexpected rows of a data file, and which of their values are odd.
 
-    Each row is scored by the rows before it, then learned: minus the logarithm of the mean of two densities, of a
-    network over names and numbers whose structure is searched, and of latent classes. The p-value
-    is the share of usual rows that score as high, by the tail of all scores: times the number of rows it is how many
-    such rows there are by chance.
+    Each row is scored by the rows before it, then learned; in a random order the first ones are scored at the end, by
+    all rows, and rows that are far from all others are not learned. The score is minus the logarithm of the mean of two
+    densities, of a network over names and numbers whose structure is searched, and of latent classes. The p-value is
+    the share of usual rows that score as high, by the tail of all scores: times the number of rows it is how many such
+    rows there are by chance.
     """
     with exit_on_error():
         table = open_table(file, None, options)
         note([*table.described(), *table.warnings()], quiet=json)
-        model = MixedNetwork(max_values=MOST_VALUES, window=window, classes="learn")
         names = (
             {name for name, spec in table.schema.features.items() if isinstance(spec, Nominal)}
             if table.schema
             else set()
         )
-        scores: list[float] = []
-        found: list[tuple[float, int, dict[str, Any]]] = []
-        rows = bad = 0
-        with closing(table.source):
-            for record in records_of(table.source):
-                rows += 1
+        count = Counter[str]()
+
+        def events() -> Iterator[tuple[int, Row]]:
+            for number, record in enumerate(records_of(table.source), 1):
+                count["rows"] += 1
                 if not isinstance(record, Event):
-                    bad += 1
+                    count["bad"] += 1
                     continue
-                x = {name: _named(value) if name in names else value for name, value in record.x.items()}
-                if model.clock >= skip:
-                    score = model.score_one(x)
-                    scores.append(score)
-                    if len(found) < top or score > found[0][0]:
-                        entry = (score, -rows, _row(model, x))
-                        (heapq.heappush if len(found) < top else heapq.heapreplace)(found, entry)
-                model.learn_one(x)
+                yield number, {n: _named(value) if n in names else value for n, value in record.x.items()}
+
+        rank = partial(_ranked, window=window, skip=skip, top=top)
+        said = []
+        with closing(table.source):
+            if options.time is None if shuffle is None else shuffle:
+                note([RANDOM_ORDER] if shuffle is None else [], quiet=json)
+                waiting = rows_that_wait(len(table.features))
+                rows = in_random_order(events(), waiting)
+                if len(kept := [*islice(rows, waiting + 1)]) <= waiting:
+                    ranking, apart = _ranked_apart(kept, rank)
+                    said += [APART.format(rows=len(apart))] * bool(apart)
+                else:
+                    ranking = rank(chain(kept, rows), is_random=True)
+                    said.append(PARTLY_RANDOM.format(rows=count["rows"], waiting=waiting))
+            else:
+                ranking = rank(events(), is_random=False)
         warn_of_misfits(table.source, lambda line: typer.echo(line, err=True))
-        note([f"warning: {bad:,} of {rows:,} rows could not be read and were left out"] if bad else [])
+        if bad := count["bad"]:
+            said.append(f"warning: {bad:,} of {count['rows']:,} rows could not be read and were left out")
+        note(said, quiet=json)
+        scores, model = ranking.scores, ranking.model
         if not scores:
-            raise NotLearned(
-                f"{file}: {rows - bad:,} rows, of which {skip:,} are learned before one is scored: lower --skip"
+            learned = (
+                f"{file}: {count['rows'] - bad:,} rows, of which {skip:,} are learned before one is scored"
             )
-        tail = ScoreTail(scores)
+            raise NotLearned(f"{learned}: lower --skip")
+        tail = ScoreTail([*scores.values()])
         listed = [
             {"row": -number, "score": score, "p_value": tail.p_value(score, is_one=True), **row}
-            for score, number, row in sorted(found, reverse=True)
+            for score, number, row in sorted(ranking.found, reverse=True)
         ]
         if json:
-            print_json(
-                {"rows": rows, "scored": len(scores), "edges": [*model.structure.edges], "anomalies": listed}
-            )
+            edges = [*model.structure.edges]
+            print_json({"rows": count["rows"], "scored": len(scores), "edges": edges, "anomalies": listed})
             return
-        edges = ", ".join(" -> ".join(map(str, edge)) for edge in model.structure.edges)
-        note([f"{rows:,} rows, {len(scores):,} scored; dependences: {edges or 'none'}"])
+        dependences = ", ".join(" -> ".join(map(str, edge)) for edge in model.structure.edges)
+        note([f"{count['rows']:,} rows, {len(scores):,} scored; dependences: {dependences or 'none'}"])
         shown = [{**each, "odd": _text_of(each["odd"])} for each in listed]
         print_table("most unexpected rows", shown, right=("row", "score", "p_value"))
+
+
+class _Ranking:
+    """A model that scores rows, with all scores and the most unexpected rows."""
+
+    def __init__(self, window: int, top: int) -> None:
+        self.model = MixedNetwork(max_values=MOST_VALUES, window=window, classes="learn")
+        self.scores: dict[int, float] = {}  # by the number of the row
+        self.found: list[tuple[float, int, dict[str, Any]]] = []  # a heap: score, -number, what is odd
+        self._top = top
+
+    def score(self, number: int, x: Row) -> None:
+        self.scores[number] = score = self.model.score_one(x)
+        if len(self.found) < self._top or score > self.found[0][0]:
+            entry = (score, -number, _oddest(self.model, x))
+            (heapq.heappush if len(self.found) < self._top else heapq.heapreplace)(self.found, entry)
+
+
+def _ranked(
+    rows: Iterable[tuple[int, Row]],
+    *,
+    is_random: bool,
+    window: int,
+    skip: int,
+    top: int,
+    apart: Container[int] = (),
+) -> _Ranking:
+    """Return the scores of rows, each by those before it. In a random order the first ones are scored at the end, by
+    all; so are the rows whose numbers are in `apart`, which are not learned.
+    """
+    ranking = _Ranking(window, top)
+    last: list[tuple[int, Row]] = []
+    for number, x in rows:
+        if number in apart:
+            last.append((number, x))
+            continue
+        if ranking.model.clock >= skip:
+            ranking.score(number, x)
+        elif is_random:
+            last.append((number, x))
+        ranking.model.learn_one(x)
+    for number, x in last:
+        ranking.score(number, x)
+    return ranking
+
+
+def _ranked_apart(
+    rows: Sequence[tuple[int, Row]], rank: Callable[..., _Ranking]
+) -> tuple[_Ranking, set[int]]:
+    """Return the scores of rows by those that are not far from all others, as one such row makes others look usual; and
+    the numbers of the rows that were not learned.
+    """
+    apart: set[int] = set()
+    for _ in range(MOST_ROUNDS):
+        ranking = rank(rows, is_random=True, apart=apart)
+        tail = ScoreTail([*ranking.scores.values()])
+        bound = FALSE_ALARMS / max(len(rows), 1)
+        found = {
+            number for number, score in ranking.scores.items() if tail.p_value(score, is_one=True) < bound
+        }
+        if found <= apart:
+            break
+        apart |= found
+    return ranking, apart
 
 
 def _named(value: object) -> object:
@@ -98,7 +192,7 @@ def _named(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not is_missing(value) else value
 
 
-def _row(model: MixedNetwork, x: dict[str, Any]) -> dict[str, Any]:
+def _oddest(model: MixedNetwork, x: dict[str, Any]) -> dict[str, Any]:
     surprise = model.explain_one(x)
     excess = surprise.excess
     odd = [v for v in surprise.oddest[:ODD_VALUES] if excess[v] > 0.0]

@@ -26,11 +26,12 @@ from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
-from stream_bayes.cli.training import TableTraining, in_random_order
+from stream_bayes.cli.training import PARTLY_RANDOM, TableTraining, in_random_order, rows_that_wait
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK, is_led_by_order
+from stream_bayes.learners.base.traits import is_led_by_order
+from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor, make_target_model
 from stream_bayes.saving.model_files import save, save_with_sets
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
@@ -39,11 +40,6 @@ from stream_bayes.streams.sources.file_formats import suffix_of
 
 __all__ = ["train"]
 
-MOST_CELLS = 1_000_000  # of the rows that wait for their turn in a random order
-PARTLY_RANDOM = (
-    "of {rows:,} rows {waiting:,} at a time fit in memory, so the order is random only within about so many: if the "
-    "file is sorted, shuffle it first, such as by shuf"
-)
 RANDOM_ORDER = "the rows are learned in a random order; for that of the file: --no-shuffle"
 
 
@@ -125,8 +121,8 @@ def train(
             training = TableTraining(learner, name, table, sets)
             records: Iterable[Record] = records_of(table.source)
             waiting = 0
-            if shuffle or (shuffle is None and named is not None and options.time is None and is_led_by_order(learner)):
-                waiting = max(MOST_CELLS // max(len(table.features), 1), 1)
+            if shuffle or (shuffle is None and options.time is None and is_led_by_order(learner)):
+                waiting = rows_that_wait(len(table.features))
                 records = in_random_order(records, waiting)
                 if shuffle is None:
                     note([RANDOM_ORDER], quiet=json)

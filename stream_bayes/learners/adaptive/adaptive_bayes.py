@@ -53,6 +53,7 @@ from stream_bayes.learners.base.credible_intervals import Intervals, ends_of
 from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import explained_by_steps
 from stream_bayes.learners.base.samples import intervals_of_rows, rows_of, samples_of
+from stream_bayes.learners.base.traits import Traits
 
 __all__ = ["AdaptiveBayes"]
 
@@ -654,6 +655,17 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         final = np.asarray(self._mixture.final_weights)
         shares: list[float] = (final @ (weights / weights.sum(axis=1, keepdims=True))).tolist()
         return shares
+
+    @property
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=True,
+            is_mergeable=False,
+            accepts_numbers=True,
+            learns_cut_points=True,
+            accepts_new_features=self.schema is None,
+        )
 
     @property
     def clock(self) -> int:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Promise", "Traits"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ROW_SEED", "Promise", "Traits", "in_random_order", "is_led_by_order"]
+
+ROW_SEED = 0  # of the random order of rows of a table, which is the same each time
 
 
 class Promise(StrEnum):
@@ -35,3 +40,32 @@ class Traits(NamedTuple):
     learns_cut_points: bool
     # True if it learns a feature it has not seen before; otherwise such a feature is ignored or refused
     accepts_new_features: bool
+
+
+def is_led_by_order(learner: Any) -> bool:
+    """Return True if what a learner learns depends on the order of the events, and it was not asked to follow it, by
+    fading or around another learner. Rows of a table have no order, so such a learner should see them in a random one.
+
+    Examples
+    --------
+    >>> from stream_bayes import KDB, NaiveBayes
+    >>> is_led_by_order(KDB()), is_led_by_order(NaiveBayes()), is_led_by_order(KDB(half_life=100.0))
+    (True, False, False)
+    """
+    if getattr(learner, "half_life", None) is not None or hasattr(learner, "learner"):
+        return False
+    if getattr(learner, "is_growing", False):  # a structure, with the events that come
+        return True
+    traits: Traits | None = getattr(learner, "traits", None)
+    return traits is not None and (traits.is_order_dependent or traits.learns_cut_points)
+
+
+def in_random_order(rows: int) -> NDArray[np.int64]:
+    """Return the places of the rows of a table in a random order, the same each time.
+
+    Examples
+    --------
+    >>> sorted(in_random_order(5).tolist()), (in_random_order(9) == in_random_order(9)).all()
+    ([0, 1, 2, 3, 4], np.True_)
+    """
+    return np.random.default_rng(ROW_SEED).permutation(rows)
