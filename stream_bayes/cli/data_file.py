@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -474,7 +474,8 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
                 first_records(file, opened)
     else:
         with closing(_source(kind, file, fields, None)) as typed:
-            profiles = _profiles_of(first_records(file, typed), file, fields)
+            numeric = getattr(typed, "numeric_names", frozenset())
+            profiles = _profiles_of(first_records(file, typed), file, fields, numeric)
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
@@ -672,15 +673,24 @@ def number_of(label: object, amount: Amount) -> float | None:
     return float(number) if isinstance(number, (int, float)) else None
 
 
-def _profiles_of(records: Iterable[Record], file: Path, fields: Fields) -> dict[str, ColumnProfile]:
-    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has a target."""
+def _profiles_of(
+    records: Iterable[Record], file: Path, fields: Fields, numeric: Collection[str]
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has a target. `numeric` are
+    the fields that the file declares as numbers, of which a target is read as a text.
+    """
     events = [record for record in records if isinstance(record, Event)]
     targets, rows = _targets_of(fields), list[Mapping[str, object]]()
     labels = [_labels_of(event, fields) for event in events]
     known = [name for k, name in enumerate(targets) if any(each[k] is not None for each in labels)]
     for event, of_event in zip(events, labels, strict=True):
         named = dict(zip(targets, of_event, strict=True)) if targets else {}
-        rows.append({**event.x, **{name: named[name] for name in known}})
+        rows.append(
+            {
+                **event.x,
+                **{name: _as_number(named[name]) if name in numeric else named[name] for name in known},
+            }
+        )
     profiles = typed_profiles(rows)
     for target in targets if events else ():
         if target not in profiles:
@@ -689,6 +699,20 @@ def _profiles_of(records: Iterable[Record], file: Path, fields: Fields) -> dict[
                 f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
             )
     return profiles
+
+
+def _as_number(text: Any) -> Any:
+    """Return the number in a text of a field of numbers, as whole as it is written; anything else as it is.
+
+    Examples
+    --------
+    >>> _as_number("12"), _as_number("1.5"), _as_number("?")
+    (12, 1.5, '?')
+    """
+    for kind in (int, float) if isinstance(text, str) else ():
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def first_records(file: Path, source: Source, rows: int = FIRST_ROWS) -> list[Record]:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import AdaptiveRegression, load
+from stream_bayes.cli.data_file import DataOptions, open_table
+from stream_bayes.cli.tasks import seen_task
 from tests.cli.test_snapshots import run
 
 
@@ -158,3 +160,14 @@ def test_a_model_of_events_without_a_label_is_refused_where_a_label_is_learned(
     refused = run("train", houses, "--model", name, "--target", "city", "--out", houses.with_suffix(".zip"))
     assert refused.exit_code != 0
     assert "it learns events without a label: run it in a pipeline" in " ".join(refused.stderr.split())
+
+
+def test_a_target_that_an_arff_file_declares_as_numbers_is_one_where_they_are_whole(tmp_path: Path) -> None:
+    rows = "".join(f"{k % 7},{1000 * (k * k % 60)}\n" for k in range(200))
+    heading = "@relation sales\n@attribute a numeric\n@attribute units numeric\n@data\n"
+    (tmp_path / "sales.arff").write_text(f"{heading}{rows}3,?\n")
+    table = open_table(tmp_path / "sales.arff", "units", DataOptions())
+    table.source.close()
+    profile = table.profiles["units"]
+    assert profile.is_numeric and profile.is_whole and set(profile.counts) >= {"0", "1000", "4000"}
+    assert seen_task(table)[0] == "regression"

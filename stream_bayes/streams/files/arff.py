@@ -120,6 +120,11 @@ class ARFFSource(FileSource):
         """The names of the attributes."""
         return tuple(attribute.name for attribute in self._attributes)
 
+    @property
+    def numeric_names(self) -> frozenset[str]:
+        """The names of the attributes that are declared as numbers."""
+        return frozenset(attribute.name for attribute in self._attributes if attribute.is_numeric)
+
     def _heading(self, lines: Lines) -> int | None:
         end = 0
         attributes: list[Attribute] = []
