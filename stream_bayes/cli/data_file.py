@@ -474,7 +474,7 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
                 first_records(file, opened)
     else:
         with closing(_source(kind, file, fields, None)) as typed:
-            numeric = getattr(typed, "numeric_names", frozenset())
+            numeric: Collection[str] = getattr(typed, "numeric_names", ())
             profiles = _profiles_of(first_records(file, typed), file, fields, numeric)
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
