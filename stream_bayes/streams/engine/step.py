@@ -72,6 +72,10 @@ from stream_bayes.streams.served_models.unwrapping import answering_model, featu
 
 __all__ = ["Step"]
 
+MOST_HELD = (
+    1_000  # samples and labels before the clock of the model starts; further labels do not wait for it
+)
+
 LabelIntervals = list[
     Mapping[Any, tuple[float, float]]
 ]  # of each event: by label, the ends of its probability
@@ -445,9 +449,10 @@ class Step:
                 clock.advance(event)
             if clock.has_started:
                 self._release()
-            elif event.kind is not SAMPLE and isinstance(sound := admitted(event), Event):
-                self._held.append((without_features(sound), None))
-                return
+            elif event.kind is not SAMPLE and clock.seen and len(self._held) < MOST_HELD:
+                if isinstance(sound := admitted(event), Event):
+                    self._held.append((without_features(sound), None))
+                    return
         for action in pending.arrive(event):
             self._perform(action, event, pending)
 

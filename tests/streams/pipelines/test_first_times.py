@@ -216,3 +216,31 @@ def test_nothing_is_unlearned_while_samples_wait_for_the_clock(tmp_path: Path) -
                 engine.preview_unlearning(span)
         else:
             assert engine.preview_unlearning(span).total == 2
+
+
+def test_labels_of_samples_without_times_are_dead_letters_and_wait_for_no_clock(tmp_path: Path) -> None:
+    text = COUNTED.replace(', time = "at"', ', type = "type"')
+    rows: list[dict[str, object]] = []
+    for number in range(30):
+        rows += [{"id": number, "sky": "grey"}, {"id": number, "type": "label", "y": "rain"}]
+    engine = engine_of(tmp_path / "untimed", text, rows)
+    engine.run()
+    assert (engine.step.learned, engine.step.held) == (0, 0)
+    assert engine.step.dead_letters.counts == {"refused": 30}
+
+
+def test_labels_beyond_a_bound_do_not_wait_for_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_bayes.streams.engine.step.MOST_HELD", 10)
+    text = COUNTED.replace('time = "at"', 'time = "at", type = "type"')
+    rows: list[dict[str, object]] = [{"id": 0, "sky": "grey", "at": BEGIN}]
+    rows += [{"id": number, "type": "label", "y": "rain"} for number in range(1, 30)]
+    engine = engine_of(tmp_path / "labels", text, rows)
+    engine.run()
+    assert engine.step.held == 10
+    engine = engine_of(
+        tmp_path / "labels", text, [*rows, *({"id": n, "sky": "grey", "at": BEGIN} for n in range(1, 30))]
+    )
+    engine.run()
+    assert (engine.step.learned, engine.step.held) == (29, 0)
