@@ -60,7 +60,7 @@ def is_frame(obj: object) -> bool:
 
 
 def events_in(rows: Native) -> Iterable[Mapping[Any, Any]]:
-    """Return the rows of a frame as dicts; anything else is an iterable of dicts already.
+    """Return the rows of a frame, or of columns by name, as dicts; anything else is an iterable of dicts already.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def events_in(rows: Native) -> Iterable[Mapping[Any, Any]]:
     >>> [*events_in(pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]}))], events_in([{"a": 1}])
     ([{'a': 1.0, 'b': 'x'}, {'b': 'y'}], [{'a': 1}])
     """
-    return iter_dicts(rows) if is_frame(rows) else rows
+    return iter_dicts(rows) if is_frame(rows) or isinstance(rows, Mapping) else rows
 
 
 def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:

@@ -30,7 +30,7 @@ from stream_bayes.core.search.score_search import ScoreSearch
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, events_in, labels_of, read_table
+from stream_bayes.data.frames import Native, labels_of, read_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
     BadStructure,
@@ -45,6 +45,7 @@ from stream_bayes.errors import (
 from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.base.draws import checked_rng
+from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
 from stream_bayes.learners.base.traits import in_random_order, is_led_by_order
 from stream_bayes.networks import answers
@@ -477,7 +478,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         declared: expectation maximisation would learn nothing of it.
         """
         if hidden := self.variables_without_values():
-            met = {v for row in _dicts_of(rows) for v in hidden if not is_missing(row.get(v))}
+            met = {v for row in rows_of(rows) for v in hidden if not is_missing(row.get(v))}
             if hidden := [v for v in hidden if v not in met]:
                 raise NoValueKnown(f"no event has {shown(hidden)}; {_HOW_MANY.format(name=shown(hidden[0]))}")
 
@@ -523,7 +524,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """Return the rows of a batch, each with its weight; raise if one would be refused."""
         rows = row_count(X)
         check_batch(self.store, X, [EVENT] * rows, w)
-        return zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True)
+        return zip(rows_of(X), row_weights(w, rows).tolist(), strict=True)
 
     def fit(self, X: Native, w: Native = None) -> Self:
         """Learn the rows of a table, as `learn_many` does, and return the network.
@@ -663,7 +664,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
 
     def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
         """Return `predict_proba_one` of each row of a data frame, or of a list of dicts."""
-        return [self.predict_proba_one(row, variable) for row in _dicts_of(X)]
+        return [self.predict_proba_one(row, variable) for row in rows_of(X)]
 
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network as it is now after an intervention, for `Inference`.
@@ -985,13 +986,6 @@ def _names_in(rows: Native) -> list[Any]:
     if isinstance(rows, (list, tuple)):
         return list(dict.fromkeys(name for row in rows for name in row))
     return list(read_table(rows).columns)
-
-
-def _dicts_of(rows: Native) -> Iterable[Mapping[Any, Any]]:
-    """Return the rows of a frame, coded columns or a list as dicts."""
-    if isinstance(rows, CodedColumns):
-        return rows.to_dicts()
-    return events_in(rows)
 
 
 def _weights(w: Native, rows: int) -> NDArray[np.float64] | None:

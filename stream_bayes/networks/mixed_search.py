@@ -13,7 +13,7 @@ from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, clim
 from stream_bayes.core.search.scores import BIC
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import name_order, shown
-from stream_bayes.data.frames import Native, is_frame, iter_dicts
+from stream_bayes.data.frames import Native, events_in
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, RowsIgnored
 from stream_bayes.learners.base.arguments import check_choice, check_number
@@ -67,7 +67,7 @@ def mixed_structure(
         raise BadValue(f"search has the score {search.score} of names; leave it out there, and give score=")
     check_choice("score", score, ("marginal-likelihood", "bic"))
     check_number("strength", strength, above=True)
-    sample = _mixed_sample([*(iter_dicts(rows) if is_frame(rows) else rows)], schema)
+    sample = _mixed_sample([*events_in(rows)], schema)
     scorer = MixedScorer(sample, float(strength) if score == "marginal-likelihood" else 0.0)
     return climb_mixed(search, scorer)
 

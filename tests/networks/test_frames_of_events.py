@@ -1,4 +1,4 @@
-"""Models of events learn data frames as they learn their rows, gaps included."""
+"""Models of events learn data frames, and columns by name, as they learn their rows, gaps included."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES: list[Any] = [
 NUMBERS: list[Any] = [MixedNetwork({"sky": [], "heat": ["sky"]}), LatentClass(classes=2)]
 
 
-@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, dict], ids=["pandas", "polars", "columns"])
 @pytest.mark.parametrize("learner", [*NAMES, *NUMBERS], ids=lambda learner: str(type(learner).__name__))
 def test_a_frame_is_learned_as_its_rows_are(learner: Any, library: Any) -> None:
     columns: dict[str, list[Any]] = {
@@ -37,7 +37,7 @@ def test_a_frame_is_learned_as_its_rows_are(learner: Any, library: Any) -> None:
         "heat": [None if k % 5 == 2 else 0.5 * (k % 4) for k in range(60)],
     }
     wanted = ["sky", "heat"] if learner in NUMBERS else ["sky", "road"]
-    frame = library.DataFrame({name: columns[name] for name in wanted})
+    frame = library({name: columns[name] for name in wanted})
     whole, each = learner.clone(), learner.clone()
     whole.learn_many(frame)
     for k in range(60):

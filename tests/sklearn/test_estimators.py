@@ -51,7 +51,6 @@ CHECKED = [*WHOLE, *(name for name in estimators.__all__ if name not in WHOLE)] 
 # Their losses, posteriors, or which rows are the newest, depend on the order of the rows, which this check shuffles;
 # scikit-learn leaves it out for AdaBoost, SGD and gradient boosting in the same way.
 ORDERED = {
-    "SPODEClassifier",
     "LiveChoiceClassifier",
     "AdaptiveClassifier",
     "HalfLifeChoiceClassifier",

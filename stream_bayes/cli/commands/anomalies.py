@@ -26,7 +26,7 @@ from stream_bayes.streams.contracts.source import records_of
 
 __all__ = ["anomalies"]
 
-Row: TypeAlias = dict[str, Any]
+TableRow: TypeAlias = dict[str, Any]
 
 RANDOM_ORDER = "the rows are taken in a random order; for that of the file, as of a log: --no-shuffle"
 APART = "{rows:,} rows are so far from all others that they were scored, but not learned"
@@ -75,7 +75,7 @@ def anomalies(
         )
         count = Counter[str]()
 
-        def events() -> Iterator[tuple[int, Row]]:
+        def events() -> Iterator[tuple[int, TableRow]]:
             for number, record in enumerate(records_of(table.source), 1):
                 count["rows"] += 1
                 if not isinstance(record, Event):
@@ -132,7 +132,7 @@ class _Ranking:
         self.found: list[tuple[float, int, dict[str, Any]]] = []  # a heap: score, -number, what is odd
         self._top = top
 
-    def score(self, number: int, x: Row) -> None:
+    def score(self, number: int, x: TableRow) -> None:
         self.scores[number] = score = self.model.score_one(x)
         if len(self.found) < self._top or score > self.found[0][0]:
             entry = (score, -number, _oddest(self.model, x))
@@ -140,7 +140,7 @@ class _Ranking:
 
 
 def _ranked(
-    rows: Iterable[tuple[int, Row]],
+    rows: Iterable[tuple[int, TableRow]],
     *,
     is_random: bool,
     window: int,
@@ -152,7 +152,7 @@ def _ranked(
     all; so are the rows whose numbers are in `apart`, which are not learned.
     """
     ranking = _Ranking(window, top)
-    last: list[tuple[int, Row]] = []
+    last: list[tuple[int, TableRow]] = []
     for number, x in rows:
         if number in apart:
             last.append((number, x))
@@ -168,7 +168,7 @@ def _ranked(
 
 
 def _ranked_apart(
-    rows: Sequence[tuple[int, Row]], rank: Callable[..., _Ranking]
+    rows: Sequence[tuple[int, TableRow]], rank: Callable[..., _Ranking]
 ) -> tuple[_Ranking, set[int]]:
     """Return the scores of rows by those that are not far from all others, as one such row makes others look usual; and
     the numbers of the rows that were not learned.

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.core.readings._reading import AnswerTable
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of
+from stream_bayes.data.frames import Native, events_in, labels_of
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.batches import check_batch, row_count, row_weights
@@ -58,10 +58,7 @@ def rows_of(xs: Native) -> Iterable[Any]:
     >>> list(rows_of(pd.DataFrame({"sky": ["grey", "blue"]})))
     [{'sky': 'grey'}, {'sky': 'blue'}]
     """
-    if isinstance(xs, CodedColumns):
-        return xs.to_dicts()
-    rows: Iterable[Any] = iter_dicts(xs) if is_frame(xs) else xs
-    return rows
+    return xs.to_dicts() if isinstance(xs, CodedColumns) else events_in(xs)
 
 
 def intervals_of_rows(model: Any, xs: Native, level: float) -> Intervals:

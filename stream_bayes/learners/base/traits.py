@@ -44,7 +44,8 @@ class Traits(NamedTuple):
 
 def is_led_by_order(learner: Any) -> bool:
     """Return True if what a learner learns depends on the order of the events, and it was not asked to follow it, by
-    fading or around another learner. Rows of a table have no order, so such a learner should see them in a random one.
+    fading, a window or around another learner. Rows of a table have no order, so such a learner should see them in a
+    random one.
 
     Examples
     --------
@@ -53,6 +54,8 @@ def is_led_by_order(learner: Any) -> bool:
     (True, False, False)
     """
     if getattr(learner, "half_life", None) is not None or hasattr(learner, "learner"):
+        return False
+    if getattr(learner, "slides", False):  # a window of the newest events
         return False
     if getattr(learner, "is_growing", False):  # a structure, with the events that come
         return True

@@ -212,7 +212,10 @@ def test_pipelines_and_the_program_learn_events_without_a_label(tmp_path: Path) 
     engine.run()
     learner: Any = engine.step.model.model
     assert (learner.clock, engine.step.learned) == (897, 45)  # three came before the first class
-    done = run("train", data, "--target", "kind", "--model", "nb", "--arg", "unlabelled=em", "--out", model)
+    done = run(
+        *("train", data, "--target", "kind", "--model", "nb", "--arg", "unlabelled=em", "--out", model),
+        "--no-shuffle",  # as the pipeline
+    )
     share = f"{learner.unlabelled_share_:g}"
     assert learner.unlabelled_share_ > 0.0
     assert f"learned 45 rows; 855 rows without a label count with the share {share}" in done.stdout, (
