@@ -17,7 +17,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.core.events.actions import Learned
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.pipelines.config import load_config, parse_config
+from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.service.metrics_and_health import Metrics
 from tests.streams.engine.test_step import bytes_of
@@ -242,15 +242,3 @@ def test_what_is_for_one_target_is_refused_by_name(
     with pytest.raises(Exception, match=re.escape(message)) as raised:
         pipeline(tmp_path, further, model, target)
     assert type(raised.value).__module__ == BadConfig.__module__
-
-
-def test_topics_have_several_targets_and_workers_refuse_them() -> None:
-    text = (
-        'name = "p"\nkafka = { servers = ["localhost:9092"] }\nlabels = { topic = "labels" }\n'
-        'source = { kind = "kafka", topic = "days", target = ["rain", "river"], key = "id" }\n'
-        f'model = {MODEL}\nsnapshots = {{ directory = "state" }}\n'
-    )
-    fields = parse_config(text).source.fields()
-    assert fields.targets == fields.of_labels().targets == ("rain", "river")
-    with pytest.raises(BadConfig, match="workers: is for one target"):
-        parse_config(f"{text}[workers]\nshards = 2\n")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.errors import BadConfig, CannotMerge
-from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.config import checked, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.workers.following import follow
 from stream_bayes.workers.metrics import WorkerMetrics
@@ -114,3 +114,15 @@ def test_following_a_name_needs_its_servers(tmp_path: Path) -> None:
     file.write_text(FILE.replace("workers = { shards = 4 }", ""))
     with pytest.raises(ValueError, match=r"expected a pipeline with \[workers\]"):
         follow(file)
+
+
+def test_topics_have_several_targets_and_workers_refuse_them() -> None:
+    text = (
+        'name = "p"\nkafka = { servers = ["localhost:9092"] }\nlabels = { topic = "labels" }\n'
+        'source = { kind = "kafka", topic = "days", target = ["rain", "river"], key = "id" }\n'
+        'model = { kind = "multi-target-regression" }\nsnapshots = { directory = "state" }\n'
+    )
+    fields = parse_config(text).source.fields()
+    assert fields.targets == fields.of_labels().targets == ("rain", "river")
+    with pytest.raises(BadConfig, match="workers: is for one target"):
+        parse_config(f"{text}[workers]\nshards = 2\n")
