@@ -454,6 +454,7 @@ def lines_of(n: int = 120) -> str:
 
 def compared(path: Path, *arguments: str, target: str = "y") -> tuple[int, str]:
     result = run("compare", path, "--target", target, "--model", "nb", *arguments, "--json")
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
     assert "Traceback" not in result.stderr, result.stderr
     return result.exit_code, " ".join(result.stderr.split())
 
