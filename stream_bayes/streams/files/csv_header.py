@@ -16,6 +16,7 @@ from itertools import pairwise
 from stream_bayes.streams.files.csv_marks import is_number_text
 
 __all__ = [
+    "MOST_DIGITS",
     *(
         "column_names",
         "counted",
@@ -31,6 +32,7 @@ __all__ = [
 NUMERIC_SHARE = 0.9  # of the cells with a value in a column of numbers
 MOST_UNITS = 2  # rows
 YEARS = range(1800, 2101)
+MOST_DIGITS = 18  # of a number that may count rows; Python refuses to read some thousands
 SHOWN, SHOWN_WIDTH = 3, 40  # texts in a sentence, and characters of each
 
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?|\d{1,2}:\d{2}(:\d{2}.*)?|\d{4}-\d\d")
@@ -233,7 +235,7 @@ def _whole_sequence(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool
     """Return True if the numbers of a line count on as years do, or from 0 or 1, and those of the next do not."""
 
     def counts_on(cells: Sequence[str]) -> bool:
-        numbers = [int(cell) for cell in cells if cell.isdecimal()]
+        numbers = [int(cell) for cell in cells if cell.isdecimal() and len(cell) <= MOST_DIGITS]
         steps = {after - before for before, after in pairwise(numbers)}
         return len(numbers) > 2 and len(steps) == 1 and steps != {0} and numbers[0] in (0, 1, *YEARS)
 
@@ -244,7 +246,7 @@ def _kind_of(cell: str, absent: frozenset[str]) -> str:
     if cell in absent:
         return "missing"
     if is_number_text(cell):
-        return "year" if cell.isdecimal() and int(cell) in YEARS else "number"
+        return "year" if len(cell) == 4 and cell.isdecimal() and int(cell) in YEARS else "number"
     if DATE.fullmatch(cell):
         return "date"
     return "digits" if any(map(str.isdigit, cell)) else "text"

@@ -12,6 +12,7 @@ from itertools import pairwise
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 from stream_bayes.streams.files.csv_header import (
+    MOST_DIGITS,
     MOST_UNITS,
     counted,
     first_texts,
@@ -166,7 +167,7 @@ def _not_an_index(cells: Sequence[str]) -> str:
     files were put together: then most of its numbers count on.
     """
     if len({*cells}) < len(cells):
-        numbers = [int(cell) for cell in cells if cell.isdecimal()]
+        numbers = [int(cell) for cell in cells if cell.isdecimal() and len(cell) <= MOST_DIGITS]
         steps = sum(after - before == 1 for before, after in pairwise(numbers))
         is_counted = len(numbers) == len(cells) and steps * 2 >= len(cells)
         return "" if is_counted else "its values recur"

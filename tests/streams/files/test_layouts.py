@@ -15,6 +15,7 @@ from stream_bayes import streams
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import SourceError
 from stream_bayes.streams.files.csv_format import guessed_format
+from stream_bayes.streams.files.csv_layout import guessed_layout
 from stream_bayes.streams.files.csv_marks import guessed_delimiter
 from tests.streams.files.reading import continued, whole
 
@@ -334,3 +335,10 @@ def test_western_files_are_no_other_script(tmp_path: Path, words: str) -> None:
     path = tmp_path / "words.csv"
     path.write_bytes("".join(f"{number},{words}\n" for number in range(30)).encode("cp1252"))
     assert not [guess for guess in guessed_format(path).guesses if "script" in guess]
+
+
+def test_a_number_of_thousands_of_digits_is_a_cell_like_others() -> None:
+    long = "9" * 5_000
+    assert guessed_layout(["x,y", *["1,a"] * 20, f"{long},b"], ",").header
+    assert not guessed_layout([f"{long},a", *["1,a", "2,b"] * 20], ",").header
+    assert guessed_layout([f"{long},b", *["1,a"] * 9], ",", named=["b"]).header
