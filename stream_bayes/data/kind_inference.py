@@ -56,7 +56,7 @@ LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to lear
 # A year with a month, and perhaps a day; 00 stands for one that is not known. Days since 1900 are dates already.
 DAY_OR_MONTH = re.compile(r"\s*(?:1[5-9]|20)\d\d(?P<month>0\d|1[0-2])(?:[0-2]\d|3[01])?\s*")
 DECADE = re.compile(r"\s*(?:1\d|20)\d0\s?s\s*")  # no seconds
-CLOCK = re.compile(r"\s*(\d+):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
+CLOCK = re.compile(r"\s*(\d{1,18}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
 NINES = re.compile(r"\s*(?:-9{1,6}|9{3,6})(?:\.0+)?\s*")  # written where no value is
 LEAST_CODES = 3  # cells
 GROUPED_BY_POINT = re.compile(r"[1-9]\d{0,2}\.\d{3}")

@@ -177,3 +177,17 @@ def test_a_bound_among_numbers_is_read_without_its_mark_and_that_is_said(bound: 
     assert kind.numbers[bound] == float(bound.strip("<>=~+$ "))
     assert any(f"4 of 64 numbers are bounds or rounded ('{bound}')" in warning for warning in kind.warnings)
     assert not inferred_kind(Counter(usual)).warnings
+
+
+LONG = "9" * 5_000  # more digits than Python reads as a whole number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{LONG}:15", f"{LONG}:15:10", f"{LONG}-{LONG}", f"{LONG}/1/2020", f"${LONG}", f"1-{LONG}", f"0{LONG}"],
+    ids=lambda text: text.replace(LONG, "9...9"),
+)
+def test_numbers_of_thousands_of_digits_end_nothing(text: str) -> None:
+    usual = {text.replace(LONG, str(number)): 1 for number in range(70, 90)}
+    for texts in ({text: 1}, {text: 1, **usual}):
+        assert text not in inferred_kind(Counter(texts)).numbers
