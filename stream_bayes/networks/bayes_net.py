@@ -47,7 +47,7 @@ from stream_bayes.learners.base.batches import check_batch, encode_batch, row_co
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.base.traits import in_random_order, is_led_by_order
+from stream_bayes.learners.base.traits import is_led_by_order, random_places
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
@@ -534,7 +534,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """
         if is_led_by_order(self):
             rows = [*self.rows_to_learn(X, w)]
-            self._learn_in_turn(rows[place] for place in in_random_order(len(rows)))
+            self._learn_in_turn(rows[place] for place in random_places(len(rows)))
             self.live.invalidate()
         else:
             self.learn_many(X, w)

@@ -42,7 +42,7 @@ from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.samples import samples_of
-from stream_bayes.learners.base.traits import Traits, in_random_order, is_led_by_order
+from stream_bayes.learners.base.traits import Traits, is_led_by_order, random_places
 from stream_bayes.networks.answers import as_network, check_known, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
@@ -274,7 +274,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         unless samples fade.
         """
         if is_led_by_order(self) and (samples := [*samples_of(self, X, y, w)]):
-            order = in_random_order(len(samples))
+            order = random_places(len(samples))
             rows, labels, weights = zip(*(samples[place] for place in order), strict=True)
             self.learn_many([*rows], [*labels], [*weights])
         else:

@@ -111,7 +111,7 @@ def anomalies(
         tail = ScoreTail([*scores.values()])
         listed = [
             {"row": -number, "score": score, "p_value": tail.p_value(score, is_one=True), **row}
-            for score, number, row in sorted(ranking.found, reverse=True)
+            for score, number, row in sorted(ranking.oddest, reverse=True)
         ]
         if json:
             edges = [*model.structure.edges]
@@ -129,14 +129,14 @@ class _Ranking:
     def __init__(self, window: int, top: int) -> None:
         self.model = MixedNetwork(max_values=MOST_VALUES, window=window, classes="learn")
         self.scores: dict[int, float] = {}  # by the number of the row
-        self.found: list[tuple[float, int, dict[str, Any]]] = []  # a heap: score, -number, what is odd
+        self.oddest: list[tuple[float, int, dict[str, Any]]] = []  # a heap: score, -number, what is odd
         self._top = top
 
     def score(self, number: int, x: TableRow) -> None:
         self.scores[number] = score = self.model.score_one(x)
-        if len(self.found) < self._top or score > self.found[0][0]:
+        if len(self.oddest) < self._top or score > self.oddest[0][0]:
             entry = (score, -number, _oddest(self.model, x))
-            (heapq.heappush if len(self.found) < self._top else heapq.heapreplace)(self.found, entry)
+            (heapq.heappush if len(self.oddest) < self._top else heapq.heapreplace)(self.oddest, entry)
 
 
 def _ranked(
@@ -178,12 +178,10 @@ def _ranked_apart(
         ranking = rank(rows, is_random=True, apart=apart)
         tail = ScoreTail([*ranking.scores.values()])
         bound = FALSE_ALARMS / max(len(rows), 1)
-        found = {
-            number for number, score in ranking.scores.items() if tail.p_value(score, is_one=True) < bound
-        }
-        if found <= apart:
+        far = {number for number, score in ranking.scores.items() if tail.p_value(score, is_one=True) < bound}
+        if far <= apart:
             break
-        apart |= found
+        apart |= far
     return ranking, apart
 
 
