@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from stream_bayes import streams
 from stream_bayes.streams.pipelines.config import load_config
+from tests.forked_programs import run_programs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,35 +18,13 @@ WITH_A_BROKER = re.compile(
     r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )  # these need one, and are only compiled
 WITH_BLOCKS = [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))]
-# Runs each block of a page as a program of its own, and prints a line for one that prints nothing.
-RUN_BLOCKS = """
-import contextlib, io, json, sys
-for block in json.load(sys.stdin):
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(block, block.strip().splitlines()[0], "exec"), {"__name__": "__main__"})
-    if not printed.getvalue():
-        print("printed nothing:", block)
-"""
-
-
-def run(code: list[str], text: str = "") -> str:
-    done = subprocess.run(  # a process of its own, as a reader would run it
-        [sys.executable, "-W", "error", *code],
-        cwd=ROOT,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
 def test_each_block_of_python_in_the_docs_runs_and_prints(page: Path) -> None:
-    assert run(["-c", RUN_BLOCKS], json.dumps(BLOCK.findall(page.read_text("utf-8")))) == ""
+    blocks = BLOCK.findall(page.read_text("utf-8"))
+    printed = run_programs(blocks, ROOT)
+    assert [block for block, text in zip(blocks, printed, strict=True) if not text] == []
 
 
 def test_each_block_that_needs_a_broker_calls_what_there_is() -> None:
@@ -66,7 +42,7 @@ EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {SHOWS_FIGURES})
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_and_says_something(path: Path) -> None:
-    assert run([str(path)])
+    assert run_programs([path], ROOT) != [""]
 
 
 def test_the_readme_has_a_block_to_run() -> None:
@@ -95,7 +71,7 @@ def test_the_files_that_the_docs_name_are_there() -> None:
 
 
 def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> None:
-    printed = run([str(SHOWS_FIGURES)])
+    [printed] = run_programs([SHOWS_FIGURES], ROOT)
     right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", printed, re.M)}
     assert right["adaptive"] > right["static"] + 5.0
     assert printed.count("adopted") >= 2
@@ -104,7 +80,7 @@ def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> No
 def test_the_figures_of_the_first_example_are_those_that_it_prints() -> None:
     block = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)[0]
     stated = re.findall(r"# ([\d.]+) and ([\d.]+) %$", block, re.M)
-    printed = re.findall(r"^Accuracy: ([\d.]+)%$", run(["-c", block]), re.M)
+    printed = re.findall(r"^Accuracy: ([\d.]+)%$", run_programs([block], ROOT)[0], re.M)
     assert [tuple(f"{float(share):.1f}" for share in printed)] == stated
 
 
