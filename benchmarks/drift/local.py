@@ -1,8 +1,9 @@
 """`python -m benchmarks.drift.local`: how fast a network without a class follows a change of some of its families.
 
-Each world has 5,000 events of a random network and 6,000 of another. The figures are nats an event above the true
-network in windows around 500, 2,000 and 5,500 events after the change, for `DriftAdaptive(BayesNet("learn"))`, and for
-an oracle: tables of the true graph, those of changed families counted since the change, the others since the begin.
+Each world has 5,000 events of a random network, 3,000 of each network between, if there are any, and 6,000 of another.
+The figures are nats an event above the true network in windows around 500, 2,000 and 5,500 events after the last
+change, for `DriftAdaptive(BayesNet("learn"))`, and for an oracle: tables of the true graph, each counted over all
+events in which its family was as it is.
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ from stream_bayes.testing.concepts import drawn_network, with_edges, with_new_ta
 
 __all__ = ["WORLDS", "main", "measured"]
 
-BEFORE, AFTER = 5_000, 6_000  # events
+BEFORE, BETWEEN, AFTER = 5_000, 3_000, 6_000  # events
 WINDOWS = ((350, 650), (1_600, 2_400), (5_000, 6_000))  # events after the change
 
 Event = Mapping[Any, Any]
+Network = DiscreteNetwork
 
 
-def some_tables(network: DiscreteNetwork, seed: int, number: int) -> DiscreteNetwork:
+def some_tables(network: Network, seed: int, number: int) -> Network:
     """Return a network with new tables of a number of variables with parents."""
     children = [name for name in network.structure if network.structure.parents(name)]
     chosen = np.random.default_rng(seed).choice(len(children), number, replace=False)
     return with_new_tables(network, seed, [children[place] for place in chosen])
 
 
-def one_more_edge(network: DiscreteNetwork, seed: int) -> DiscreteNetwork:
+def one_more_edge(network: Network, seed: int) -> Network:
     """Return a network with one edge more, and a new table of its child."""
     rng = np.random.default_rng(seed)
     while True:
@@ -52,58 +54,88 @@ def one_more_edge(network: DiscreteNetwork, seed: int) -> DiscreteNetwork:
             continue
 
 
-WORLDS: Mapping[str, Callable[[DiscreteNetwork, int], DiscreteNetwork]] = {
-    "no change": lambda network, seed: network,
-    "one table": lambda network, seed: some_tables(network, seed, 1),
-    "a tenth of the tables": lambda network, seed: some_tables(
-        network, seed, max(len(network.structure) // 10, 1)
-    ),
-    "one more edge": one_more_edge,
-    "all tables": with_new_tables,
-    "other edges": another_graph,
-    "another network": lambda network, seed: drawn_network(len(network.structure), seed),
-    "easier": lambda network, seed: drawn_network(len(network.structure), seed, most_parents=1),
-    "harder": lambda network, seed: drawn_network(len(network.structure), seed, most_parents=3),
+def in_turn(network: Network, seed: int) -> list[Network]:
+    """Return networks in which three tables change, one after another; in the last one the first table is back."""
+    children = [name for name in network.structure if network.structure.parents(name)]
+    chosen = np.random.default_rng(seed).choice(len(children), 3, replace=False)
+    worlds = []
+    for place in chosen:
+        worlds.append(with_new_tables(worlds[-1] if worlds else network, seed, [children[place]]))
+    back = {**worlds[-1].tables, children[chosen[0]]: network.tables[children[chosen[0]]]}
+    return [*worlds, Network(network.structure, network.states, back)]
+
+
+def another(network: Network, seed: int) -> Network:
+    """Return a network of as many variables."""
+    return drawn_network(len(network.structure), seed)
+
+
+WORLDS: Mapping[str, Callable[[Network, int], list[Network]]] = {
+    "no change": lambda network, seed: [network],
+    "one table": lambda network, seed: [some_tables(network, seed, 1)],
+    "a tenth of the tables": lambda network, seed: [
+        some_tables(network, seed, max(len(network.structure) // 10, 1))
+    ],
+    "one more edge": lambda network, seed: [one_more_edge(network, seed)],
+    "all tables": lambda network, seed: [with_new_tables(network, seed)],
+    "other edges": lambda network, seed: [another_graph(network, seed)],
+    "another network": lambda network, seed: [another(network, seed)],
+    "easier": lambda network, seed: [drawn_network(len(network.structure), seed, most_parents=1)],
+    "harder": lambda network, seed: [drawn_network(len(network.structure), seed, most_parents=3)],
+    "one table, and back": lambda network, seed: [some_tables(network, seed, 1), network],
+    "three tables in turn, the first back": in_turn,
+    "all tables, and back": lambda network, seed: [with_new_tables(network, seed), network],
+    "another network, and back": lambda network, seed: [another(network, seed), network],
 }
 
 
-def events_of(network: DiscreteNetwork, number: int, seed: int) -> list[Event]:
+def events_of(network: Network, number: int, seed: int) -> list[Event]:
     """Draw events."""
     columns = Inference(network).sample(number, np.random.default_rng(seed))
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def oracle(old: DiscreteNetwork, new: DiscreteNetwork, events: Sequence[Event]) -> NDArray[np.float64]:
-    """Return what the tables of the true graphs lose on each event after the change."""
-    losses = np.zeros(len(events))
-    for name in new.structure:
-        parents, size = new.structure.parents(name), len(new.states[name])
-        same = parents == old.structure.parents(name) and np.array_equal(new.tables[name], old.tables[name])
+def oracle(phases: Sequence[tuple[Network, Sequence[Event]]]) -> NDArray[np.float64]:
+    """Return what the tables of the true graphs lose on each event after the last change."""
+    last, measured_events = phases[-1]
+    losses = np.zeros(len(measured_events))
+    for name in last.structure:
+        parents, size = last.structure.parents(name), len(last.states[name])
         own: Counter[Any] = Counter()
         total: Counter[Any] = Counter()
-        for place in range(0 if same else BEFORE, len(events)):
-            row = tuple(events[place][parent] for parent in parents)
-            cell = (row, events[place][name])
-            losses[place] -= math.log((own[cell] + 1.0 / size) / (total[row] + 1.0))
-            own[cell] += 1
-            total[row] += 1
-    return losses[BEFORE:]
+        for network, events in phases:
+            is_last = network is last and events is measured_events
+            if network.structure.parents(name) != parents or not np.array_equal(
+                network.tables[name], last.tables[name]
+            ):
+                continue
+            for place, event in enumerate(events):
+                row = tuple(event[parent] for parent in parents)
+                cell = (row, event[name])
+                if is_last:
+                    losses[place] -= math.log((own[cell] + 1.0 / size) / (total[row] + 1.0))
+                own[cell] += 1
+                total[row] += 1
+    return losses
 
 
 def measured(variables: int, world: str, seed: int) -> tuple[list[float], list[float], DriftAdaptive, float]:
     """Return the gaps of the network and of the oracle, the network, and events a second."""
     old = drawn_network(variables, seed)
-    new = WORLDS[world](old, seed + 1000)
-    events = [*events_of(old, BEFORE, seed + 50), *events_of(new, AFTER, seed + 60)]
-    true = BayesNet.from_network(new)
-    truth = np.array([true.score_one(x) for x in events[BEFORE:]])
+    later = WORLDS[world](old, seed + 1000)
+    phases = [(old, events_of(old, BEFORE, seed + 50))]
+    phases += [(network, events_of(network, BETWEEN, seed + 70 + k)) for k, network in enumerate(later[:-1])]
+    phases.append((later[-1], events_of(later[-1], AFTER, seed + 60)))
+    true = BayesNet.from_network(later[-1])
+    truth = np.array([true.score_one(x) for x in phases[-1][1]])
     model = DriftAdaptive(BayesNet("learn"))
+    events = [x for _, part in phases for x in part]
     begun = process_time()
-    ours = np.array([model.score_learn_one(x) for x in events])[BEFORE:]
+    ours = np.array([model.score_learn_one(x) for x in events])[-AFTER:]
     rate = len(events) / (process_time() - begun)
     gaps = [
         [float(np.mean((losses - truth)[begin:end])) for begin, end in WINDOWS]
-        for losses in (ours, oracle(old, new, events))
+        for losses in (ours, oracle(phases))
     ]
     return gaps[0], gaps[1], model, rate
 

@@ -122,7 +122,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     margin
         The amount by which a candidate's log-loss must be less, in nats per event, beyond two standard errors.
     retired
-        The number of replaced models that are kept, with all their counts, as candidates at the next drift.
+        The number of replaced models that are kept, with all their counts, as candidates at the next drift. Of a
+        `BayesNet` or a `DynamicNetwork` of names, also the number of tables that each family keeps from before its
+        changes; one of them is added to a family that returns to it.
     renew
         True to try candidates also without a drift, as a detector of rising losses stays silent if the task gets
         easier: a fresh model of the newest events, each time the events since the last change have doubled, or 20
@@ -404,10 +406,13 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if isinstance(model, MixedNetwork):
             model.learn_one(x, w)
             row = model.store.row_of(model.store.read(x), float(w))
+            succession.clock += 1
         else:
             row = model.store.encode(x, EVENT, w)
+            proved = succession.memory.follow(model.store, row)
             model.learn_row(row)
-        succession.clock += 1
+            succession.clock += 1
+            succession.recall(model, proved)
         if row.weight > 0.0 and math.isnan(score):
             self._follow_unscored(row, x, w)
         elif row.weight > 0.0:
@@ -700,7 +705,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         held = self._succession
         models = [held.model, *(model for _, model in (*held.candidates, *held.retired))]
         models += [] if self._shadow is None else [self._shadow]
-        return sum(model.memory_bytes for model in models) + held.recent.memory_bytes
+        return (
+            sum(model.memory_bytes for model in models) + held.recent.memory_bytes + held.memory.memory_bytes
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,7 @@ __all__ = [
     "FRESH",
     "GROWN",
     "POLICIES",
+    "RECALLED",
     "REFITTED",
     "Basis",
     "Executor",
@@ -44,6 +45,7 @@ __all__ = [
 
 POLICIES = ("both", "refit", "search")
 GROWN, FRESH = "grown", "fresh"
+RECALLED = "recalled"  # the present model with a table that a family had before a change
 REFITTED = "families"  # the present model, some families counted again since they changed
 
 

@@ -16,10 +16,11 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
     detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, the
                number of events it was fed, its state, and with the signal "family" the families that drifted; of a
                network without a class {"name": "FamilyChanges", ..., "numbers": {"log_evidence": 31.2}, ...}, the
-               logarithm of the e-value of the most evident change
+               logarithm of the e-value of the most evident change, or of the table that was recalled
     since      the first event after the change
     candidate  "refit", "search", "both", or "retired 3", the model that answered as generation 3; "families" if some
-               families of the present network were counted again since they changed, which needs no trial
+               families of the present network were counted again since they changed, which needs no trial; "recalled"
+               if a family got a table of before a change back
     structure  {"added": [[parent, child], ...], "removed": [...], "kept": [...]}: edges that are new, those that
                are gone, and all others, so that both structures can be drawn; of a LiveChoice those of any of its
                readings, and "members": {"tan": {"added": ..., "removed": ...}, ...}, the changes of each reading

@@ -22,6 +22,7 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.drift.candidates import (
     FRESH,
     GROWN,
+    RECALLED,
     REFITTED,
     Executor,
     RunningSearch,
@@ -31,6 +32,7 @@ from stream_bayes.drift.candidates import (
 )
 from stream_bayes.drift.family_changes import FamilyChange
 from stream_bayes.drift.log import change_between
+from stream_bayes.drift.recall import FamilyMemory, Proposal
 from stream_bayes.drift.recent_events import (
     JOINT_NETWORKS,
     JointNetwork,
@@ -45,9 +47,10 @@ from stream_bayes.drift.recent_events import (
 from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BudgetExceeded, StreamBayesError
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.class_probabilities import log_loss
+from stream_bayes.learners.base.edges import edge_name
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.networks.dynamic_network import DynamicNetwork
@@ -95,6 +98,7 @@ class Succession:
         self.candidates: list[Candidate] = []
         self.trial: Trial | None = None
         self.retired: list[Candidate] = []
+        self.memory = FamilyMemory(settings.retired, settings.judge_after << (settings.trials - 1))
         self.changed_again: int | None = None  # the first event after a change during a search or a trial
         self.since = 1  # the first event of the present world
         self.is_renewing = False  # True while a candidate is searched or tried without a drift
@@ -156,6 +160,11 @@ class Succession:
         if is_first and self.settings.retired:
             before = self.recent.model_before(since)
             leaving = f"retired {self.generation}", fresh_twin(before) if before is model else before
+        network = joint_network_of(model)
+        if isinstance(network, BayesNet):
+            for one in changed:  # the table in which the change was found is not proposed itself
+                self.memory.propose(network.store, one.variable, one.since)
+                self.memory.remember(network.store, one.variable, one.since, self.recent)
         self._recount(model, {one.variable: one.since for one in changed})
         self.generation += 1
         self.record(
@@ -171,6 +180,42 @@ class Succession:
             )
         if leaving is not None:
             self.retired = [*self.retired, leaving][-self.settings.retired :]
+
+    def recall(self, network: BayesNet, proved: Sequence[Proposal]) -> None:
+        """Add remembered tables that have predicted better to the families that have returned to them."""
+        for one in proved:
+            try:
+                network.recall(one.table.cells)
+            except BudgetExceeded as error:
+                self.record(
+                    "unfinished", since=one.since, candidate=RECALLED, events=one.events, why=str(error)
+                )
+                continue
+            self.generation += 1
+            self.record(
+                "adopted",
+                since=one.since,
+                candidate=RECALLED,
+                structure=change_between(self.model, self.model),
+                score=one.score,
+                events=one.events,
+                families=[edge_name(one.variable)],
+                numbers={"log_evidence": one.gain},
+            )
+            if self.trial is not None and not self.is_renewing:
+                self.trial = self.trial.without_gain(one.gain)
+
+    def _remember_all(self, before: RenewedModel, model: RenewedModel, since: int) -> None:
+        """Remember all tables of a network that is replaced by one that counts the events since a change; propose them
+        to the families that have the same parents.
+        """
+        assert isinstance(before, JOINT_NETWORKS) and isinstance(model, JOINT_NETWORKS)
+        old, new = joint_network_of(before), joint_network_of(model)
+        if isinstance(old, BayesNet) and isinstance(new, BayesNet):
+            for name in new.structure:
+                if name in old.structure:
+                    self.memory.remember(old.store, name, since, self.recent)
+                    self.memory.propose(new.store, name, since)
 
     def _recount(self, model: JointNetwork, starts: Mapping[Value, int]) -> None:
         """Count families of a network again, each from its first event after the change; copies as their variables."""
@@ -388,6 +433,9 @@ class Succession:
         leaving = (
             self.recent.model_before(trial.since) if most and name != GROWN and not by_family else before
         )
+        self.memory.drop_proposals()
+        if by_family and not was_retired and name not in (GROWN, "search"):
+            self._remember_all(before, model, trial.since)
         if not was_retired and name != "refit":
             rederive(model)
         if was_retired:

@@ -50,6 +50,10 @@ class Trial(NamedTuple):
             squares=self.squares[:candidate] + self.squares[candidate + 1 :],
         )
 
+    def without_gain(self, gain: float) -> Trial:
+        """Return the trial as if the present model had been better by a sum of losses, as it has become."""
+        return self._replace(lost=self.lost - gain, gains=tuple([each - gain for each in self.gains]))
+
     def doubled(self, earlier: float = 0.0) -> Trial:
         """Return a new trial, twice as long, after one with some mean gain."""
         nothing = (0.0,) * len(self.gains)

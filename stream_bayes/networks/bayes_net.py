@@ -20,7 +20,7 @@ from stream_bayes.core.inference.questions import NamedQuestions
 from stream_bayes.core.live_networks.batches import learn_rows
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.em import ExpectedCounts, StepwiseCounts, WindowCounts
-from stream_bayes.core.live_networks.family_counts import EVENT, FamilyCounts
+from stream_bayes.core.live_networks.family_counts import EVENT, CountedCells, FamilyCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
@@ -466,6 +466,16 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         if self._growth is not None:
             self._growth.begin_again(starts, max(starts.values()) - 1)
         self.store.recount(starts, codes, weights, clocks)
+        self.live.reset()
+
+    def recall(self, cells: CountedCells) -> None:
+        """Add counts from before a change to a family that has returned; the graph stays.
+
+        Raises `BudgetExceeded`, with nothing changed, if they need more memory.
+        """
+        self.store.add_cells(cells)
+        if self._growth is not None:
+            self._growth.begin_again((), 0)  # what is under way compared structures without these counts
         self.live.reset()
 
     def variables_without_values(self) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from stream_bayes.errors import (
     UnknownFeature,
 )
 
-__all__ = ["FamilyCounts", "FamilyTable", "network_encoder"]
+__all__ = ["CountedCells", "FamilyCounts", "FamilyTable", "network_encoder"]
 
 Floats = NDArray[np.float64]
 
@@ -132,11 +132,32 @@ class FamilyTable:
         return answer
 
 
+class CountedCells(NamedTuple):
+    """The cells of a family that hold samples, a copy: a row of codes each, of the parents and of the variable."""
+
+    members: tuple[Value, ...]  # the parents in the order of their slots, and the variable
+    codes: NDArray[np.int32]
+    weights: Floats  # in fresh samples
+    samples: Floats
+
+    def without(self, codes: NDArray[np.integer], weights: Floats) -> CountedCells:
+        """Return the cells without some events, whose codes are the rows."""
+        position = {row: k for k, row in enumerate(map(tuple, self.codes.tolist()))}
+        left, samples = self.weights.copy(), self.samples.copy()
+        for row, weight in zip(map(tuple, codes.tolist()), weights.tolist(), strict=True):
+            if row in position:
+                left[position[row]] -= weight
+                samples[position[row]] -= weight if weight.is_integer() else 1.0
+        kept = (left > ROUNDED) & (samples > 0.0)
+        return CountedCells(self.members, self.codes[kept], left[kept], samples[kept])
+
+
 def _is_bool(value: Value) -> bool:
     return isinstance(value, bool)
 
 
 EVENT = "event"  # the single class of all events
+ROUNDED = 1e-9  # a weight that rounding left of none
 
 
 def network_encoder(
@@ -338,6 +359,59 @@ class FamilyCounts(CountStore):
     def place_of(self, variable: Value) -> int:
         """Return the number of a variable's family in the tables."""
         return self._places[variable]
+
+    def members_of(self, variable: Value) -> tuple[Value, ...]:
+        """Return a variable's parents in the order of their slots, and the variable."""
+        return (*sorted(self.structure.parents(variable), key=self.slot_of), variable)
+
+    def weights_under(self, variable: Value, codes: Sequence[int]) -> Floats:
+        """Return the weights of a variable's values, in fresh samples, under codes of its parents by slot."""
+        weights = self.tables.families.weights_under(self.place_of(variable), np.array(codes, np.int32))
+        fresh: Floats = np.asarray(weights) / self.tables.unit
+        return fresh
+
+    def cells_of(self, variable: Value) -> CountedCells:
+        """Return the cells of a variable's family that hold samples.
+
+        Examples
+        --------
+        >>> counts = FamilyCounts(network_encoder(), Structure({"rain": [], "lawn": ["rain"]}))
+        >>> counts.learn_many([{"rain": "yes", "lawn": "wet"}, {"rain": "no", "lawn": "dry"}] * 3)
+        >>> cells = counts.cells_of("lawn")
+        >>> cells.members, cells.codes.tolist(), cells.weights.tolist()
+        (('rain', 'lawn'), [[0, 0], [1, 1]], [3.0, 3.0])
+        >>> counts.add_cells(cells.without(np.array([[0, 0]]), np.ones(1)))
+        >>> counts.family("lawn").table.tolist()
+        [[5.0, 0.0], [0.0, 6.0]]
+        """
+        codes, weights, samples = self.tables.families.rows_of(self.place_of(variable))
+        row, code, _ = np.nonzero(samples)
+        return CountedCells(
+            self.members_of(variable),
+            np.column_stack([codes[row], code.astype(np.int32)]),
+            weights[row, code, 0] / self.tables.unit,
+            samples[row, code, 0].astype(np.float64),
+        )
+
+    def add_cells(self, cells: CountedCells) -> None:
+        """Add cells to the family of their variable, which has the same parents and all their codes.
+
+        Raises `BudgetExceeded`, with nothing changed, if they need more memory.
+        """
+        place, child = self.place_of(cells.members[-1]), self.slot_of(cells.members[-1])
+        whole = bool((cells.weights == np.floor(cells.weights)).all())
+        self.make_room_for(len(cells.weights), whole)
+        above = cells.codes[:, :-1]
+        configurations, row = (
+            np.unique(above, axis=0, return_inverse=True)
+            if above.size
+            else (above[:1], above[:, :0].sum(axis=1))
+        )
+        shape = (len(configurations), int(self.tables.families.room[child]), 1)
+        weights, samples = np.zeros(shape), np.zeros(shape)
+        at = (row.reshape(-1), cells.codes[:, -1], 0)
+        weights[at], samples[at] = cells.weights * self.tables.unit, cells.samples
+        self.tables.families.put_rows(place, np.ascontiguousarray(configurations), weights, samples)
 
     def _family_of(self, structure: Structure, name: Value) -> Family:
         return self.slot_of(name), tuple(sorted(map(self.slot_of, structure.parents(name))))

@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from stream_bayes.core.live_networks.family_counts import CountedCells
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.candidates import FRESH, GROWN, Basis, SearchTask
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.log import DriftLog
+from stream_bayes.drift.recall import Proposal, RememberedTable
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.base.state import loaded_parameter
@@ -305,6 +309,96 @@ def _is_tested(state: object) -> bool:
     )
 
 
+class _Memory(ValueCodec):
+    """The tables that families had before changes, in the order of variables, and those that are judged."""
+
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        kept = [table for each in value.tables.values() for table in each]
+        judged = [one.table for one in value.proposals]
+        tables = [*kept, *(one for one in judged if not any(one is table for table in kept))]
+        return {
+            "kept": len(kept),
+            "tables": [
+                {
+                    "names": PLAIN.encode([list(one.cells.members), [*map(list, one.values)]], location),
+                    "cells": _saved_arrays(dict(zip(CELLS, one.cells[1:], strict=True)), location),
+                }
+                for one in tables
+            ],
+            "proposals": PLAIN.encode(
+                [
+                    [
+                        next(k for k, table in enumerate(tables) if table is one.table),
+                        one.since,
+                        one.rivals,
+                        one.events,
+                        one.lost,
+                        one.gain,
+                    ]
+                    for one in value.proposals
+                ],
+                location,
+            ),
+        }
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        kept, tables, proposals = location.fields(saved, "kept", "tables", "proposals")
+        read = [self._table(one, location) for one in location.items(tables)]
+        for table in read[: COUNT.decode(kept, None, location)]:
+            made.tables.setdefault(table.cells.members[-1], []).append(table)
+        if any(len(each) > made.most for each in made.tables.values()):
+            raise location.altered("as many tables of a family as are remembered", "more")
+        judged = PLAIN.decode(proposals, None, location)
+        if not isinstance(judged, list) or not all(_is_proposal(one, len(read)) for one in judged):
+            raise location.altered("tables that are judged", proposals)
+        made.proposals = [Proposal(read[number], *rest) for number, *rest in judged]
+        return made
+
+    def _table(self, saved: Any, location: Location) -> RememberedTable:
+        names, number = location.fields(saved, "names", "cells")
+        arrays = _loaded_arrays(number, CELLS, location)
+        written = PLAIN.decode(names, None, location)
+        if not _is_named(written):
+            raise location.altered("the members of a family with their values", names)
+        members, values = written
+        codes, weights, samples = (arrays[name] for name in CELLS)
+        sizes = np.array([len(each) for each in values])
+        if (
+            codes.dtype != np.int32
+            or codes.ndim != 2
+            or codes.shape[1] != len(members)
+            or not ((codes >= 0) & (codes < sizes)).all()
+            or len(np.unique(codes, axis=0)) != len(codes)
+            or any(each.dtype != np.float64 or each.shape != codes.shape[:1] for each in (weights, samples))
+            or not all((np.isfinite(each) & (each > 0.0)).all() for each in (weights, samples))
+        ):
+            raise location.altered("cells of a family", saved)
+        cells = CountedCells(tuple(members), codes.copy(), weights.copy(), samples.copy())
+        return RememberedTable(cells, tuple(map(tuple, values)))
+
+
+CELLS = ("codes", "weights", "samples")
+
+
+def _is_named(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, list) for part in value):
+        return False
+    members, values = value
+    return 0 < len(members) == len(values) and all(isinstance(each, list) for each in values)
+
+
+def _is_proposal(value: object, tables: int) -> bool:
+    if not isinstance(value, list) or len(value) != 6:
+        return False
+    counts, losses = value[:4], value[4:]
+    return (
+        all(type(count) is int and 0 <= count < 2**62 for count in counts)
+        and counts[0] < tables
+        and counts[2] > 0
+        and all(type(loss) is float and math.isfinite(loss) for loss in losses)
+    )
+
+
 @dataclass(frozen=True)
 class _DriftPart(ValueCodec):
     """The attributes of a part that an object of the same configuration has, too.
@@ -334,6 +428,7 @@ def _adaptive(instance: DriftAdaptive) -> dict[str, ValueCodec]:
         "candidates": _Named(instance),
         "trial": OrNone(_TrialCodec()),
         "retired": _Named(instance),
+        "memory": _Memory(),
         "changed_again": OrNone(COUNT),
         "is_renewing": FLAG,
         "since": COUNT,
