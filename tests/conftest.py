@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import random
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def secrets_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mask in each test only what it reads itself: secrets of tests are ordinary words, which other messages hold."""
     monkeypatch.setattr(secret_masking, "_secrets", set())
     monkeypatch.setattr(secret_masking, "_pattern", None)
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave syncing out: no test cuts the power. Crashes at each step are simulated; see testing/faults.py."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture
