@@ -207,7 +207,7 @@ def events_of_interest(make: Callable[[], DriftAdaptive], stream: Stream) -> lis
     """The events around each entry of the log, and some between."""
     model = make()
     losses(model, stream)
-    marks = {entry["event"] + near for entry in model.log.entries for near in (-2, -1, 0, 1, 2, 11)}
+    marks = {entry["event"] + near for entry in model.log.entries for near in (-1, 0, 1, 11)}
     return sorted(mark for mark in marks if 0 < mark < len(stream))
 
 
@@ -273,8 +273,8 @@ def test_beside_the_stream_or_in_its_loop_the_same_comes_of_a_search(name: str) 
     inside, beside, resumed = (MAKERS[name]() for _ in range(3))
     with ThreadPoolExecutor(1) as executor:
         beside.search_on(executor)
-        for x, y in stream:
-            if resumed.state_ == "searching":  # killed in the middle of the search, again and again
+        for number, (x, y) in enumerate(stream):
+            if resumed.state_ == "searching" and number % 5 == 0:  # killed in the search, again and again
                 resumed = again(resumed, MAKERS[name])
                 resumed.search_on(executor)
             for model in (inside, beside, resumed):

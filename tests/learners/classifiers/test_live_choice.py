@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river.datasets import synth
 
-import stream_bayes
 from stream_bayes import AODE, KDB, LDA, QDA, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.learners.classifiers.live_choice import READINGS
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
+from tests.builds import examples
 from tests.learners.biased_events import biased_events
 from tests.learners.training import trained
 from tests.resealing import resealed
@@ -89,7 +89,7 @@ streams = st.one_of(
 )
 
 
-@settings(max_examples=150 if stream_bayes.compiled else 10)
+@settings(max_examples=examples(60))
 @given(
     streams,
     ORDERS,

@@ -25,7 +25,10 @@ from tests.learners.wrappers.test_decision_rules import RULES
     "params", [*DecidingClassifier._unit_test_params()], ids=lambda p: type(p["rule"]).__name__
 )
 def test_a_deciding_classifier_obeys_rivers_checks(params):
-    checks.check_estimator(DecidingClassifier(**params))
+    model = DecidingClassifier(**params)
+    once = {check.__name__: check for check in checks.yield_checks(model)}  # on the last of River's datasets
+    for name in sorted(once.keys() - model._unit_test_skips()):
+        once[name](model.clone())
 
 
 def test_learning_and_probabilities_are_those_of_the_classifier():

@@ -13,7 +13,7 @@ from stream_bayes.networks.files.bif import bif_text, parse_bif, read_bif
 
 
 def folder_of_known_networks() -> Path | None:
-    """Where 24 of them are: a folder of .bif.gz files that the variable names, or the one in an installed pgmpy, whose
+    """Where they are: a folder of .bif.gz files that the variable names, or the one in an installed pgmpy, whose
     package is found without being imported.
     """
     if named := os.environ.get("STREAM_BAYES_BIF_DIR"):
@@ -38,8 +38,6 @@ SIZES = {  # variables, edges and numbers in all tables
     "mildew": (35, 46, 547158),
     "munin": (1041, 1397, 98423),
     "munin1": (186, 273, 19226),
-    "munin2": (1003, 1244, 83920),
-    "munin3": (1041, 1306, 85615),
     "munin4": (1038, 1388, 97943),
     "pathfinder": (109, 195, 97851),
     "pigs": (441, 592, 8427),

@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from river import metrics
@@ -22,12 +23,14 @@ def rng_at(event: int) -> random.Random:
     return random.Random(f"event {event}")
 
 
+@cache
 def numbers(event: int) -> dict[Any, Any]:
     rng = rng_at(event)
     x: dict[Any, Any] = {name: rng.gauss(3, 40) for name in NAMES if rng.random() < 0.8}
     return {**x, "whole": rng.randrange(-3, 9), ("a", 1): rng.random() * 1e-9}
 
 
+@cache
 def nominals(event: int) -> dict[Any, Any]:
     rng = rng_at(event)
     return {
@@ -38,6 +41,7 @@ def nominals(event: int) -> dict[Any, Any]:
     }
 
 
+@cache
 def gaps(event: int) -> dict[Any, Any]:
     rng = rng_at(event)
     return {
@@ -47,11 +51,13 @@ def gaps(event: int) -> dict[Any, Any]:
     }
 
 
+@cache
 def text(event: int) -> str:
     rng = rng_at(event)
     return " ".join(rng.choices(WORDS, k=rng.randrange(1, 9)))
 
 
+@cache
 def label(event: int) -> str:
     return rng_at(event).choice(LABELS[: 2 + event // 40])
 
