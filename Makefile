@@ -11,9 +11,11 @@ DEMO := .venv/.demo
 PAGE_SECONDS ?= 10
 DEV := .venv/.dev
 PYTEST := -m pytest --quiet -n $(WORKERS)
-# Run on every build: the laws, worked examples, and tests of single kernels. River's checks run with bounds checks too,
-# as they bring features that come and go; uncompiled they would ask the same Python once more.
-LAWS := tests/laws tests/core tests/golden tests/streams/files/test_plain_cells.py tests/test_build.py
+# Run on every build: the laws, worked examples, and the rooms of the core that have kernels. tests/builds.py says how
+# much of it. River's checks run with bounds checks too, as they bring features that come and go; uncompiled they would
+# ask the same Python once more.
+KERNELS := $(patsubst stream_bayes/%/,tests/%,$(sort $(dir $(wildcard stream_bayes/core/*/_[!_]*.py))))
+LAWS := tests/laws $(KERNELS) tests/golden tests/streams/files/test_plain_cells.py tests/test_build.py
 
 # Each step below chooses its build and its tree itself.
 unexport PYTHONPATH STREAM_BAYES_PURE STREAM_BAYES_BOUNDS

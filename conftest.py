@@ -19,7 +19,7 @@ hypothesis.settings.register_profile(
     deadline=None,
     print_blob=True,
     derandomize=True,
-    max_examples=50 if EVERYTHING else 30,
+    max_examples=30 if EVERYTHING else 10,
 )
 hypothesis.settings.register_profile("soak", deadline=None, print_blob=True, max_examples=5000)
 hypothesis.settings.load_profile("tests")

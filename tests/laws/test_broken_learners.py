@@ -17,9 +17,10 @@ from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
 from stream_bayes.testing.assertions import require
+from tests.builds import ASKS_NO_KERNEL
 
-# Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+# Far out in a Gaussian's tail a square overflows to infinity, as it should; numpy says so.
+pytestmark = [ASKS_NO_KERNEL, pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")]
 
 
 class PredictingLearns(NaiveBayes):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from stream_bayes import KDB
 from stream_bayes.core.counts import _families as _family_counts
 from stream_bayes.testing.assertions import same_bytes
-from tests.builds import EVERYTHING
+from tests.builds import examples
 from tests.oracles.dependence import DependenceOracle
 
-EXAMPLES = 40 if EVERYTHING else 10
+EXAMPLES = examples(20)
 CLOSE = 1e-12
 
 NAMES = ["a", "b", "größe", "d"]

@@ -22,6 +22,8 @@ from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing import learners
 from stream_bayes.testing.assertions import changes_nothing, refuses, same_bytes, state_bytes
 from stream_bayes.testing.sample_streams import Streams
+from tests.builds import ASKS_NO_KERNEL
+from tests.shares import share_of
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -237,7 +239,7 @@ def test_any_mapping_will_do(kind: type[BayesClassifier]) -> None:
 # -- the rest ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", share_of(ALL, lambda name: type(ALL[name]), 0))
 def test_before_any_learning_nothing_is_known(name: str) -> None:
     model = ALL[name].clone()
     streams = Streams(model)
@@ -248,7 +250,7 @@ def test_before_any_learning_nothing_is_known(name: str) -> None:
         assert model.predict_proba_many([x]) == [{}]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", share_of(ALL, lambda name: type(ALL[name]), 1))
 def test_a_state_is_a_copy(name: str) -> None:
     model = ALL[name].clone()
     streams = Streams(model)
@@ -278,17 +280,17 @@ def test_merging_a_learner_with_itself_doubles_it(half_life: float | None) -> No
 
 SHOW_STATES = """
 import hashlib
-from stream_bayes import compiled
 from stream_bayes.testing import learners
 from stream_bayes.testing.assertions import state_bytes
 from stream_bayes.testing.sample_streams import Streams
 for name, model in learners().items():
-    for x, y, w in Streams(model).samples(50 if compiled else 15):
+    for x, y, w in Streams(model).samples(30):
         model.learn_one(x, y, w)
     print(name, hashlib.sha256(state_bytes(model) + repr(model.predict_proba_one({})).encode()).hexdigest())
 """
 
 
+@ASKS_NO_KERNEL
 def test_states_do_not_depend_on_hashes(tmp_path: Path) -> None:
     shown = set()
     for seed in ("0", "12345"):

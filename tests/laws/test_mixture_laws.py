@@ -20,9 +20,10 @@ from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.testing import laws_of_errors as bad
 from stream_bayes.testing.public_learners import CLOSED
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams
+from tests.builds import ASKS_NO_KERNEL, EVERYTHING
 
 EXTREME = (1e-9, 1e-3, 1.0, 1e9)
-SETTINGS: list[dict[str, Any]] = [{}, {"label_memory": 0}, {"schema": CLOSED}]
+SETTINGS: list[dict[str, Any]] = [{}, {"label_memory": 0}, {"schema": CLOSED}][: 3 if EVERYTHING else 1]
 LABELS = (True, "True", "1", 2, 2.5, b"x", ("a", 1, True), "größe", 10**30, -0.5)
 
 
@@ -54,6 +55,7 @@ def restored(model: AdaptiveBayes, **arguments: Any) -> AdaptiveBayes:
     return loaded
 
 
+@ASKS_NO_KERNEL
 @pytest.mark.parametrize("arguments", SETTINGS)
 def test_predicting_changes_nothing(arguments: dict[str, Any]) -> None:
     streams = streams_for(arguments)
@@ -164,6 +166,7 @@ def test_saving_loses_nothing(arguments: dict[str, Any]) -> None:
         assert {each.clock for each in copies} == {model.clock}
 
 
+@ASKS_NO_KERNEL
 def test_replaying_the_same_events_gives_the_same_bytes() -> None:
     streams = streams_for({})
     model, events = taught(streams.samples(15)), [*streams.samples(15), *streams.extras(10, FRACTIONAL)]
@@ -177,6 +180,7 @@ def test_replaying_the_same_events_gives_the_same_bytes() -> None:
     assert held(once) == held(again)
 
 
+@ASKS_NO_KERNEL
 def test_labels_and_values_keep_their_types() -> None:
     model = taught(
         [LabelledSample({"value": value, value: "name"}, value) for value in LABELS if type(value) is str]
@@ -198,6 +202,7 @@ def test_labels_and_values_keep_their_types() -> None:
     assert strings.predict_one({"v": b"True"}) == "b'True'"
 
 
+@ASKS_NO_KERNEL
 def test_bad_input_changes_nothing() -> None:
     streams = streams_for({})
     samples = streams.samples(20)
@@ -226,6 +231,7 @@ def test_bad_input_changes_nothing() -> None:
         assert model.predict_learn_one(*sample) == untold.predict_learn_one(*sample)
 
 
+@ASKS_NO_KERNEL
 def test_altered_states_are_refused() -> None:
     model = taught(streams_for({}).samples(12))
     state = model_state(model)
@@ -255,6 +261,7 @@ def test_altered_states_are_refused() -> None:
     assert held(restore_model(AdaptiveBayes(), state)) == held(model)
 
 
+@ASKS_NO_KERNEL
 def test_merging_is_refused_by_name_and_changes_nothing() -> None:
     one, other = (taught(streams_for({}).samples(8)) for _ in "12")
     before = held(one)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, Nominal, Schema
 from stream_bayes.learners.base.base import BayesClassifier
-from tests.builds import EVERYTHING
+from tests.builds import examples
 from tests.oracles.naive_bayes import (
     BernoulliOracle,
     ComplementOracle,
@@ -21,7 +21,7 @@ from tests.oracles.naive_bayes import (
     Oracle,
 )
 
-EXAMPLES = 50 if EVERYTHING else 25
+EXAMPLES = examples(25)
 COUNTS = 1e-12
 FLOATS = 1e-9
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stream_bayes import AODE, KDB, ODE, SPODE, TAN, NaiveBayes, Nominal, Schema
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import same_bytes
-from tests.builds import EVERYTHING
+from tests.builds import examples
 from tests.oracles.aode import (
     AodeOracle,
     Member,
@@ -28,7 +28,7 @@ from tests.oracles.naive_bayes import NEVER, is_missing
 # A value's weight may fade below `min_count` for good; what answers then is tested here too.
 pytestmark = pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible")
 
-EXAMPLES = 50 if EVERYTHING else 12
+EXAMPLES = examples(25)
 COUNTS = 1e-12
 FLOATS = 1e-9
 

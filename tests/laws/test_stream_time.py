@@ -17,6 +17,7 @@ from stream_bayes.testing.public_learners import learners
 from stream_bayes.testing.sample_streams import Streams
 from stream_bayes.workers.summable import check_summable
 from stream_bayes.workers.total import summed
+from tests.shares import share_of
 
 HALF_LIFE, SECONDS = "7d", 7 * 86_400.0
 NOW = 1.7e9
@@ -25,7 +26,7 @@ Timed = tuple[Any, Any, float, float]
 
 @cache
 def fading() -> dict[str, BayesClassifier]:
-    """Return every learner that can be summed, with a half-life in stream time."""
+    """Return learners of each class that can be summed, with a half-life in stream time."""
     found = {}
     for name, learner in learners().items():
         if learner._get_params().get("half_life", 0) is not None:
@@ -35,7 +36,7 @@ def fading() -> dict[str, BayesClassifier]:
         except CannotMerge:
             continue
         found[name] = learner.clone({"half_life": HALF_LIFE})
-    return found
+    return {name: found[name] for name in share_of(found, lambda name: type(found[name]), 3)}
 
 
 def samples(learner: BayesClassifier, count: int = 60, days: float = 60.0) -> list[Timed]:

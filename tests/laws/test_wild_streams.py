@@ -16,10 +16,11 @@ from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.testing.assertions import same_bytes
 from stream_bayes.testing.public_learners import learners
+from tests.shares import share_of
 
 SEEDS = range(1)
 SOAK_SEEDS = range(1_000, 1_030)
-LENGTH = 120 if stream_bayes.compiled else 40
+LENGTH = 120 if stream_bayes.compiled else 25
 LEARNERS = learners()
 TABULAR = sorted(
     name
@@ -108,7 +109,7 @@ def run(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", TABULAR)
+@pytest.mark.parametrize("name", share_of(TABULAR, lambda name: type(LEARNERS[name]), 2))
 def test_nothing_that_comes_breaks_a_learner(name: str, seed: int) -> None:
     run(name, seed)
 

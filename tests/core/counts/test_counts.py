@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadWeight, KindChanged, NotLearned
+from tests.builds import examples
 from tests.core.counts.stores import (
     MANY,
     ORDERS,
@@ -268,7 +269,7 @@ def test_two_words_that_share_a_code_are_not_taken_back_from_one_sample():
 bags = st.dictionaries(st.sampled_from([f"t{i}" for i in range(30)]), st.integers(0, 4), max_size=10)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(bags, st.sampled_from("abcde"), whole), max_size=30), st.randoms())
 def test_tokens_are_counted_as_often_as_they_occur(many, chosen):
     store = bag_store()

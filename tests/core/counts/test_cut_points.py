@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
+from tests.builds import examples
 
 numbers = st.one_of(
     st.integers(-6, 6).map(float),
@@ -106,7 +107,7 @@ classed = st.lists(
 ).map(lambda many: [(value, w, int((value + (noise == 0) * 4) // 5)) for value, w, noise in many])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(classed, st.integers(2, 6))
 def test_supervised_cuts_are_the_best_of_those_that_pay_their_description(many, bins):
     accepted = sorted(splits(many), reverse=True)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.core.counts._layout import Layout
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadState, BudgetExceeded
+from tests.builds import examples
 from tests.core.counts.stores import (
     MANY,
     Sample,
@@ -30,7 +30,7 @@ from tests.core.counts.stores import (
     whole,
 )
 
-EXAMPLES = settings(max_examples=60 if stream_bayes.compiled else 12)
+EXAMPLES = settings(max_examples=examples(30))
 HIGHER = pytest.mark.parametrize("order", [2, 3])
 
 SKY = {"sky": "grey", "wind": "west", "moon": "full"}

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._bins import Bins
@@ -18,8 +17,9 @@ from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import BadState, BudgetExceeded, CannotMerge, NotLearned
+from tests.builds import examples
 
-EXAMPLES = 100 if stream_bayes.compiled else 20
+EXAMPLES = examples(50)
 NAN = float("nan")
 
 rows = st.fixed_dictionaries(

@@ -16,6 +16,7 @@ from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, Nominal, Numeric
 from stream_bayes.core.values.inputs import NONE, WHOLE
 from stream_bayes.core.values.values import OTHER, canonical
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, UnknownFeature
+from tests.builds import examples
 
 
 def vocabulary(max_values: int | None = None) -> Any:
@@ -49,7 +50,7 @@ names = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(st.lists(names, max_size=8), st.booleans()), max_size=25))
 def test_codes_are_those_of_a_dict_also_after_names_are_taken_back(events):
     known, model = vocabulary(), dict[Any, int]()

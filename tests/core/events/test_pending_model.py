@@ -134,7 +134,7 @@ class AgainstNotes(RuleBasedStateMachine):
         assert json.dumps(self.engine.pending.state()) == json.dumps(self.saved.pending.state())
 
 
-AgainstNotes.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+AgainstNotes.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestAgainstNotes = AgainstNotes.TestCase
 
 

@@ -68,7 +68,7 @@ def check_ranges(batches: list[list[Event]]) -> None:
             assert positions == list(range(positions[0], positions[0] + len(positions)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.tuples(TIMES, TIMES, TIMES),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), max_size=20),
@@ -88,7 +88,7 @@ def test_partitions_in_time_order_come_as_one_sorted_file_whatever_arrives_when(
     check_ranges(batches)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.tuples(ANY_TIMES, ANY_TIMES, ANY_TIMES),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), max_size=20),
@@ -107,7 +107,7 @@ def test_any_order_of_arrival_gives_batches_that_their_ranges_determine(
         ] == list(range(len(stream)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.tuples(ANY_TIMES, ANY_TIMES, ANY_TIMES), st.integers(1, 8), st.integers(1, 8))
 def test_the_order_does_not_depend_on_where_batches_end(
     times: tuple[list[float | None], ...], limit: int, other: int

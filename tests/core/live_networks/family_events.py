@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.core.counts import _families as _family_counts
 from stream_bayes.core.live_networks.family_counts import FamilyCounts, network_encoder
 from stream_bayes.core.networks.structure import Structure
+from tests.builds import examples
 
-EXAMPLES = 50 if stream_bayes.compiled else 10
+EXAMPLES = examples(25)
 NAN = float("nan")
 
 STRUCTURE = Structure({"größe": [], "b": ["größe"], "c": ["b", "größe"], "d": ["c", "b", "a"], "a": []})

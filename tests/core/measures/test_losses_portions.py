@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadLabel, BadValue, BadWeight
+from tests.builds import examples
 from tests.core.measures.scored_streams import (
     NAMES,
     agree,
@@ -26,7 +27,7 @@ from tests.core.measures.scored_streams import (
 
 
 @given(streams, st.lists(st.integers(0, 40)), st.integers(1, 10))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_reading_in_between_leaves_no_trace(events, reads, window):
     quiet, read = Losses(window, half_life=2.0), Losses(window, half_life=2.0)
     for i, (label, probabilities, predicted, weight) in enumerate(events):
@@ -39,7 +40,7 @@ def test_reading_in_between_leaves_no_trace(events, reads, window):
 
 
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 900), max_size=8), st.sampled_from([1.0, 7.3, 1000.0]))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_portions_of_any_size_leave_the_same_bytes(seed, sizes, half_life):
     events = random_events(1500, 1 + seed % 6, seed, weighted=bool(seed % 2))
     one, other = scored(events, half_life=half_life), Losses(half_life=half_life)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, BadValue
 from stream_bayes.saving.snapshots.snapshot import Snapshot
+from tests.builds import examples
 from tests.core.measures.scored_streams import (
     agree,
     frozen,
@@ -24,7 +25,7 @@ from tests.core.measures.scored_streams import (
 
 
 @given(streams, streams, st.integers(1, 12), st.integers(1, 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_losses_that_were_saved_go_on_as_if_they_had_not_been(before, after, window, max_labels):
     options: dict[str, Any] = {"window": window, "half_life": 3.0, "max_labels": max_labels}
     losses, twin = scored(before, **options), Losses(**options)

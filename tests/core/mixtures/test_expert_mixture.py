@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+from tests.builds import examples
 
 DOUBT = 1e-3
 
@@ -59,7 +60,7 @@ def test_it_is_what_the_formulas_say(labels: int) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), switches=st.integers(0, 4), rate=st.sampled_from([0.001, 0.01, 0.1]))
 def test_it_keeps_its_bound_against_any_sequence_of_experts(seed: int, switches: int, rate: float) -> None:
     events, experts = 150, 5

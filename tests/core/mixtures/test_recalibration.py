@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.core.mixtures._recalibration import Recalibration
+from tests.builds import examples
 
 DOUBT = 1e-3
 KNOTS = np.linspace(-8.0, 8.0, 33)
@@ -73,7 +74,7 @@ def test_probabilities_that_are_too_unsure_or_too_sure_are_corrected(exponent: f
     assert loss(wrong) > loss(rows) + 0.06
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2, 5]))
 def test_it_loses_next_to_nothing_to_what_it_is_given(seed: int, labels: int) -> None:
     rows, _ = stream(seed, 400, labels)

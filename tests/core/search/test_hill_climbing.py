@@ -22,6 +22,7 @@ from stream_bayes.core.search.saved_search import search_from_json
 from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.core.search.search_result import Move
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from tests.builds import examples
 from tests.core.search.drawn_samples import Drawn, drawn_from, drawn_samples, plain_sample
 
 LAWN = Structure(
@@ -89,7 +90,7 @@ def searches(draw: Any) -> tuple[HillClimbing, Drawn, Structure]:
     return search, drawn, structure
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(searches(), st.integers(0, 2**32 - 1))
 def test_a_search_obeys_its_limits_and_tells_every_step(
     case: tuple[HillClimbing, Drawn, Structure], seed: int
@@ -116,7 +117,7 @@ def test_a_search_obeys_its_limits_and_tells_every_step(
     assert again == result
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(drawn_samples(least=2, rows=30), st.sampled_from([BIC(), BDeu(), K2()]))
 def test_no_step_from_the_top_leads_higher(drawn: Drawn, score: Score) -> None:
     sample = drawn.sample
@@ -127,7 +128,7 @@ def test_no_step_from_the_top_leads_higher(drawn: Drawn, score: Score) -> None:
     assert all(move.gain > 0 for move in result.path)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(drawn_samples(least=2, rows=30))
 def test_each_step_is_the_best_there_is(drawn: Drawn) -> None:
     sample = drawn.sample

@@ -13,11 +13,12 @@ from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu, Score
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from tests.builds import examples
 from tests.core.search.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.structure_scores import family_score, structure_score
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_samples(), st.sampled_from([K2(), BIC(), BDeu()]), st.none() | st.integers(0, 2), st.data())
 def test_each_variable_takes_the_parent_that_helps_most(
     drawn: Drawn, score: Score, most: int | None, data: st.DataObject

@@ -14,7 +14,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.pc import PC, g_test
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
-from tests.builds import EVERYTHING
+from tests.builds import examples
 from tests.core.search.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.independence import g_test as expected_test
 
@@ -42,7 +42,7 @@ def knows(structure: Structure) -> Any:
     return test
 
 
-@settings(max_examples=150 if EVERYTHING else 40)
+@settings(max_examples=examples(80))
 @given(structures())
 def test_with_tests_that_are_never_wrong_the_class_is_found(structure: Structure) -> None:
     result = PC().search_by(structure.variables, knows(structure))
@@ -68,7 +68,7 @@ def test_known_edges_point_as_they_are_known_to(structure: Structure, data: st.D
     assert set(structure.cpdag().compelled) <= set(found.cpdag.compelled)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_samples(missing=True), st.data())
 def test_whatever_the_sample_says_the_limits_are_kept(drawn: Drawn, data: st.DataObject) -> None:
     names = list(drawn.sizes)

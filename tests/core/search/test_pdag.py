@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import stream_bayes
 from stream_bayes.core.search.pdag import PDAG
+from tests.builds import examples
 
 Edges = frozenset[tuple[int, int]]
 
@@ -62,7 +62,7 @@ def like(size: int, edges: Edges, known: Edges) -> list[Edges]:
     return found
 
 
-@settings(max_examples=150 if stream_bayes.compiled else 40)
+@settings(max_examples=examples(80))
 @given(directed(), st.data())
 def test_meeks_rules_find_every_arrow_that_follows_and_no_other(
     graph: tuple[int, Edges], data: st.DataObject
@@ -81,7 +81,7 @@ def test_meeks_rules_find_every_arrow_that_follows_and_no_other(
     assert extension in alternatives
 
 
-@settings(max_examples=150 if stream_bayes.compiled else 40)
+@settings(max_examples=examples(80))
 @given(directed(), st.data())
 def test_whatever_is_asked_there_is_a_structure_with_the_edges_and_arrows(
     graph: tuple[int, Edges], data: st.DataObject

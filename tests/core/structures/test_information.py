@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.structures.named_features import NamedFeatures
-from tests.builds import EVERYTHING
+from tests.builds import examples
 from tests.core.counts.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle
 
-EXAMPLES = settings(max_examples=60 if EVERYTHING else 15)
+EXAMPLES = settings(max_examples=examples(30))
 
 odd_values = st.sampled_from(["a", True, False, b"a", ("a", 1), "größe", "", None])
 odd_rows = st.dictionaries(st.sampled_from(["f", "g", ("h", 2), "größe", b"i"]), odd_values)
