@@ -17,6 +17,7 @@ from stream_bayes import MultinomialNB
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.counts.table_growth import TableGrowth
 from stream_bayes.errors import BudgetExceeded
+from tests.builds import ASKS_NO_KERNEL
 from tests.core.counts.stores import (
     MANY,
     ORDERS,
@@ -74,6 +75,7 @@ def wide_row(number: int, features: int, values: int) -> dict[str, str]:
     return {f"f{i}": f"v{(i + number) % values}" for i in range(features)}
 
 
+@ASKS_NO_KERNEL  # but for time and memory, which are those of the build for users
 @pytest.mark.parametrize(("order", "features", "most_seconds"), [(1, 5000, 5.0), (2, 800, 10.0)])
 def test_the_stated_sizes_work_in_the_stated_memory_and_time(order, features, most_seconds):
     events = 60 if stream_bayes.compiled else 2
