@@ -1,7 +1,8 @@
-"""Learning of mails by a filter in a directory of its own, as `stream-bayes spam` keeps it."""
+"""A filter in a directory of its own, as `stream-bayes spam` keeps it, behind the HTTP service and its page."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from stream_bayes.core.values.values import shown
@@ -10,9 +11,10 @@ from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
+from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.plain_values import by_text, label_name
 
-__all__ = ["MailLearner"]
+__all__ = ["FollowedHome", "MailLearner", "followed_home"]
 
 
 class MailLearner:
@@ -53,3 +55,33 @@ class MailLearner:
         self._filter.tend()
         outcome = "repeated" if outcome == "unchanged" else outcome
         return {"outcome": outcome, "id": name, "label": label_name(label)}
+
+
+class FollowedHome:
+    """A filter in its directory: the snapshot, and the changes in the journal."""
+
+    follows = "file"
+
+    def __init__(self, path: Path, key: bytes | None = None) -> None:
+        self.path = path
+        self.name = path.stem
+        self.token_key = key
+        self._home = SpamHome(path, key)
+
+    def version(self) -> Any:
+        return self._home.version(), self._home.journal.size()
+
+    def read(self) -> Snapshot:
+        return self._home.snapshot()
+
+    def learner(self) -> MailLearner:
+        return MailLearner(self._home)
+
+    def close(self) -> None:
+        pass
+
+
+def followed_home(model: str, servers: str | None, key: bytes | None) -> FollowedHome | None:
+    """Return the filter in a directory; None for anything else."""
+    path = Path(model)
+    return FollowedHome(path, key) if servers is None and (path / "filter.zip").exists() else None

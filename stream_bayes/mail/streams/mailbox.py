@@ -9,7 +9,6 @@ zip or tar archive read one after the other, all bounded while they expand.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import json
@@ -25,13 +24,23 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from stream_bayes.errors import BadValue, SourceError
+from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
 from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.streams.byte_files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
 
-__all__ = ["MAX_BYTES", "Mail", "mails", "mails_attached", "refusal_of", "size_of", "subfolders_of"]
+__all__ = [
+    "MAX_BYTES",
+    "Mail",
+    "keyed_mails",
+    "mails",
+    "mails_attached",
+    "refusal_of",
+    "size_of",
+    "subfolders_of",
+]
 
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
@@ -65,6 +74,7 @@ OTHER_KINDS = {
     b"SQLite format 3": "a database",
 }
 TABLE_ENDINGS = (".csv", ".tsv")
+MAIL_ENDINGS = (".mbox", ".eml")  # of files that commands write to topics as mails
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _FIELD = re.compile(rb"(?:>?From [^\n]{0,200}\n)?[\w-]{1,100}[ \t]{0,20}:")  # a header of a mail
 _SEPARATOR = re.compile(
@@ -125,11 +135,17 @@ def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
         BadValue,
         zlib.error,
         lzma.LZMAError,
-        csv.Error,
         tarfile.TarError,
         zipfile.BadZipFile,
     ) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
+
+
+def keyed_mails(file: Path) -> Iterator[tuple[bytes, bytes]] | None:
+    """Return the mails of a mailbox or directory with their ids as keys; None for a file of anything else."""
+    if not file.is_dir() and not any(suffix.lower() in MAIL_ENDINGS for suffix in file.suffixes):
+        return None
+    return ((id_of_mail(mail.raw).encode(), mail.raw) for mail in mails(file))
 
 
 def size_of(paths: Iterable[str | Path]) -> int | None:

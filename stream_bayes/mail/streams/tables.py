@@ -8,12 +8,13 @@ A label in the table decides which rows are those that were asked for; the other
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import IO, Any, Final, NamedTuple
+
+from stream_bayes.errors import BadValue
 
 __all__ = ["TableMail", "csv_mails", "is_object", "json_mails"]
 
@@ -62,20 +63,51 @@ def json_mails(first: bytes, stream: IO[bytes], label: str | None) -> Iterator[T
 def csv_mails(first: bytes, stream: IO[bytes], label: str | None) -> Iterator[TableMail]:
     """Yield the mails of a CSV file, whose header is read; its separator is the commonest of `,`, `;` and tab there."""
     separator = max(b",;\t", key=first.count)
-    csv.field_size_limit(MAX_ROW)
     lines = (
         line.decode("utf-8", "surrogateescape")
         for line in chain([first], iter(partial(stream.readline, MAX_ROW), b""))
     )
-    rows = csv.reader(lines, delimiter=chr(separator))
+    rows = _rows(lines, chr(separator))
     names = next(rows, [])
     columns = [name.strip().lower() for name in names]
     if not {*MAILS, *TEXTS} & set(columns):
         yield TableMail(first, f"a table with the columns {', '.join(columns)[:100]}; {_EXPECTED}")
         return
     for cells in rows:
-        if cells:
-            yield _mail_of(dict(zip(columns, cells, strict=False)), label)
+        yield _mail_of(dict(zip(columns, cells, strict=False)), label)
+
+
+def _rows(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """Yield the cells of each row that is not empty. A cell that begins with a quote ends at the next single one.
+
+    The `csv` module has one limit of a cell's length for the whole process, which a mail in a cell exceeds.
+    """
+    rest = iter(lines)
+    for first in rest:
+        line, start, length = first, 0, len(first)
+        cells: list[str] = []
+        while line.rstrip("\r\n") or cells:
+            cell = ""
+            if line.startswith('"', start):
+                start += 1
+                pieces = []
+                while (end := line.find('"', start)) < 0 or line.startswith('"', end + 1):
+                    if end >= 0:
+                        pieces.append(line[start : end + 1])
+                        start = end + 2
+                        continue
+                    pieces.append(line[start:])
+                    line, start = next(rest, ""), 0
+                    length += len(line)
+                    if not line or length > MAX_ROW:
+                        raise BadValue(f"a quote is not closed within {length:,} characters")
+                cell, start = "".join(pieces) + line[start:end], end + 1
+            end = line.find(separator, start)
+            cells.append(cell + (line[start:] if end < 0 else line[start:end]).rstrip("\r\n"))
+            if end < 0:
+                yield cells
+                break
+            start = end + 1
 
 
 _EXPECTED: Final = f"expected one of {', '.join((*MAILS, *TEXTS))}"

@@ -8,7 +8,7 @@
              `correspondents`       tokens of people one has written to
 
 Of a page of HTML, `visibility` says what is seen, by the `styles` and `sheets`, and `tags` what the tags tell.
-`attachments` are read for their text, and `enriched` text is read without its tags; `armour` and `binary` are what is
-no text. Parsers never get the original message: deep nesting can crash one, and they treat defects differently.
-`limits` holds the caps. `transformer` is the one for River's pipelines, and `codec` saves it.
+`attachments` are read for their text; `armour` and `binary` are what is no text. Parsers never get the original
+message: deep nesting can crash one, and they treat defects differently.
+`limits` holds the caps. `transformer` is the one for River's pipelines, and `river_codec` saves it.
 """

@@ -17,7 +17,7 @@ from stream_bayes.mail.text.styles import PLAIN
 from stream_bayes.mail.text.tags import rounded
 from stream_bayes.mail.text.visibility import PAPER, look_within, may_hide, style_of
 
-__all__ = ["Page", "hidden_tokens", "read_page", "shortened"]
+__all__ = ["Page", "hidden_tokens", "read_page", "shortened", "text_of_enriched"]
 
 # Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
 _UNREAD = re.compile(
@@ -37,6 +37,11 @@ _SKIPPED = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))|(<(script|style)\b[^>]{0,500}>)(.*?)(?:</\2\b[^>]{0,200}>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_ENRICHED_UNSEEN = re.compile(r"<(param|comment)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_ENRICHED_LINE = re.compile(
+    r"<(?:nl|np|paragraph|/?(?:center|flushleft|flushright|excerpt|indent))>", re.IGNORECASE
+)
+_ENRICHED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]{0,59}>")
 MIN_SHORTENED: Final = 600  # letters of a page that may hold a long value
 MAX_SHEET: Final = 16_000  # letters of a style sheet in a long page
 MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the last one holds for the rest
@@ -165,3 +170,20 @@ def _emptied(match: re.Match[str]) -> str:
     if len(content) > MAX_SHEET:
         content = content[: MAX_SHEET // 2] + "\n}" + content[-MAX_SHEET // 2 :]
     return f"{match[1]}{content}</{match[2]}>"
+
+
+def text_of_enriched(source: str) -> str:
+    """Return the text that is seen of text/enriched or text/richtext, which mark words by tags as HTML does.
+
+    Examples
+    --------
+    >>> text_of_enriched("<color><param>red</param>Che<bold></bold>ap</color> pills<nl>a << b")
+    'Cheap pills a < b'
+    """
+    lines = (
+        _ENRICHED_TAG.sub("", _ENRICHED_LINE.sub(" ", _ENRICHED_UNSEEN.sub("", piece)))
+        if "<" in piece
+        else piece
+        for piece in source.split("<<")
+    )
+    return "<".join(lines)

@@ -29,9 +29,8 @@ from stream_bayes.mail.text.attachments import kind_of, read_attachment
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
-from stream_bayes.mail.text.enriched import text_of_enriched
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
-from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened
+from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened, text_of_enriched
 from stream_bayes.mail.text.letters import as_seen, spaced_words
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
@@ -23,6 +26,7 @@ from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.mail.streams.tables import _rows
 
 ONE, TWO = b"Subject: a\n\none\n", b"Subject: b\n\ntwo\n"
 MBOX = b"From a\n" + ONE + b"\nFrom b\n" + TWO
@@ -132,6 +136,35 @@ def test_texts_and_exact_copies_in_tables_keep_their_letters(tmp_path: Path) -> 
     assert raw[0] == "Subject: käse".encode("latin-1") and raw[2] == b"Subject: a"
     bag = SpamFilter().bag_of(raw[1]).tokens
     assert {"subject:käse", "free", "pills"} <= bag.keys()
+
+
+def test_a_mail_longer_than_the_limit_of_csv_is_read_and_the_limit_stays(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    text = 'free "pills"\r\n' * (before // 10)
+    with (tmp_path / "box.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["label", "mail"], ["spam", f"Subject: a\n\n{text}"], ["ham", "Subject: b"]]
+        )
+    for mail in mails(tmp_path / "box.csv"):
+        assert csv.field_size_limit() == before and not mail.refusal
+        assert mail.raw in (f"Subject: a\n\n{text}".encode(), b"Subject: b")
+
+
+@pytest.mark.parametrize("row", ['spam,"free, pills', 'spam,"free ""pills""'])
+def test_a_quote_of_a_table_that_is_never_closed_is_an_error(row: str, tmp_path: Path) -> None:
+    (tmp_path / "box.csv").write_text(f"label,mail\nham,lunch\n{row}\nham,notes\n")
+    with pytest.raises(SourceError, match="a quote is not closed"):
+        list(mails(tmp_path / "box.csv"))
+
+
+@given(st.text(st.sampled_from('ab,"\n ;')), st.sampled_from(",;"))
+def test_rows_of_a_table_are_those_of_the_csv_module(text: str, separator: str) -> None:
+    lines = text.splitlines(keepends=True)
+    try:
+        rows = list(csv.reader(lines, delimiter=separator, strict=True))
+    except csv.Error:
+        return
+    assert list(_rows(lines, separator)) == [row for row in rows if row]
 
 
 def test_a_table_without_a_column_of_mails_is_refused_with_its_columns(tmp_path: Path) -> None:
