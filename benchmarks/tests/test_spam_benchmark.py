@@ -22,6 +22,7 @@ from benchmarks.spam.filters import OTHERS, Corpus, Order, Run, ours, with_wrong
 from benchmarks.spam.measures import measures, over, roca
 from benchmarks.spam.rewriting import ATTACHED, REWRITINGS, Judged, rewritten, with_few_headers
 from benchmarks.spam.targets import attack_checks, checks_of, rewriting_checks
+from benchmarks.spam.wrong_labels import KINDS, compared, mistakes
 from stream_bayes.mail import SpamFilter
 from tests.mail.messages import stream
 
@@ -127,6 +128,24 @@ def test_wrong_labels_are_as_many_as_asked_for() -> None:
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_mistakes_fall_where_their_kind_says_and_newsletters_on_few_senders(corpus: Path) -> None:
+    mails = Corpus.read(corpus)
+    ham, spam = ~mails.spam, mails.spam
+    wrong = {kind: mistakes(mails, kind, 0.2, 0) ^ spam for kind in KINDS}
+    assert all(each.any() for each in wrong.values())
+    assert (wrong["both"] & ham).any() and (wrong["both"] & spam).any()
+    assert not (wrong["spam pressed"] & spam).any() and not (wrong["ham pressed"] & ham).any()
+    senders = [line["raw"].partition("From: ")[2].partition("\n")[0] for line in mails.lines]
+    pressed = {sender for sender, is_wrong in zip(senders, wrong["newsletters"], strict=True) if is_wrong}
+    of_ham = {sender for sender, is_ham in zip(senders, ham, strict=True) if is_ham}
+    assert pressed < of_ham and not (wrong["newsletters"] & spam).any()
+
+
+def test_what_wrong_labels_cost_is_a_row_for_each_kind_and_share(corpus: Path) -> None:
+    table, checks = compared("mails", Corpus.read(corpus), ["both", "spam pressed"], [0.05], [0])
+    assert table.row_count == 3 and len(checks) == 2
+
+
 def test_a_run_prints_its_measures(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = corpus.with_name("kept.json")
     assert main([str(corpus), "--order", "seed:1", "--alone", "--json", str(kept)]) == 0

@@ -39,6 +39,9 @@ MAX_WRONG: Final = 0.1  # of the labels
 EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
 CORRECTIONS: Final = 20  # steps of expectation maximisation in a fit
 MIN_BOUND: Final = 20  # scores of a label, before a bound is taken from them
+HIDDEN: Final = (
+    0.005  # share of spam labelled ham from which ham among the clearest spam is hidden by mistakes
+)
 FIRST_STEPS: Final = 3  # of them, in which the curves move and the shares of wrong labels do not
 MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
@@ -91,10 +94,16 @@ class ScoreCurve:
         return 0.5 * sum(self.wrong)
 
     def log_odds(self, score: float) -> float:
-        """Return the log-odds of label 1, bent so that every score has a probability of its own."""
+        """Return the log-odds of label 1, bent so that every score has a probability of its own.
+
+        Where messages of label 1 are labelled 0, a message of label 0 that looks like label 1 is taken for one more
+        mistake. So label 0 is held to be up to twice as probable among the highest scores.
+        """
         straight = self.slope * score + self.intercept
         if self.middles:
             straight = 0.5 * (straight + self._stepped(score))
+        if self.wrong[1] and straight > 0.0:
+            straight -= math.log1p(self.wrong[1] / (self.wrong[1] + HIDDEN)) * math.tanh(0.5 * straight)
         return straight / (1.0 + (straight / MAX_LOG_ODDS) ** 8) ** 0.125 if abs(straight) < 1e9 else straight
 
     def _stepped(self, score: float) -> float:
@@ -294,7 +303,8 @@ class ScoreCurve:
 
 def logistic(x: float) -> float:
     """Return the probability of these log-odds."""
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
+    low = math.exp(-abs(x))
+    return 1.0 / (1.0 + low) if x >= 0.0 else low / (1.0 + low)
 
 
 def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:

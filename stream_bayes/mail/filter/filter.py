@@ -117,7 +117,8 @@ class SpamFilter(base.Classifier):
     Notes
     -----
     Counts and margins are whole numbers, so corrections are exact in any order: `correct(id, label)` leaves them as if
-    the message had come with that label (and the margin as if it had been moved the other way at that time). The
+    the message had come with that label (and the margin as if it had been moved the other way at that time). Once
+    labels are found to be wrong, a message counts by the probability that its label is right. The
     calibration uses only scores of messages that are not learned, and is corrected at the next replay. Replaying the
     same messages gives the same bytes. Memory: about 30 bytes a token besides its text, 4 a token of each receipt.
 
@@ -388,7 +389,8 @@ class SpamFilter(base.Classifier):
     def replay(self) -> None:
         """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them again.
 
-        Counts stay as they are. Margin and calibration no longer depend on the order in which these messages came.
+        Margin and calibration no longer depend on the order in which these messages came. Counts stay as they are, but
+        those of labels held to be wrong: a message counts as far as its label is probably right.
         The filter does it itself while it is young, and in long runs of one label; see `learn_one`. Call it after
         training from folders, as `stream-bayes spam train` does: mail that came before or after them is no drift then.
 

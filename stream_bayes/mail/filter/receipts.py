@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Receipt", "Receipts"]
+__all__ = ["Receipt", "Receipts", "share_right"]
 
 _OVERHEAD = 200  # bytes of a receipt besides its codes and id, about
 
@@ -32,7 +32,7 @@ class Receipt:
     codes: NDArray[np.int32]  # of its tokens; -1 for a token evicted since
     tokens: int  # how many there are
     label: int  # 0 or 1
-    units: int  # the message's weight, in units of the table
+    units: int  # the message's weight, in units of the table, if its label is right
     step: int
     learned: bool  # False if it was skipped in training
     probability: float
@@ -41,6 +41,15 @@ class Receipt:
     at: int = 0  # that learner's clock when it was learned
     opinion: float = 0.5  # as `probability`, and
     turn: int = 0  # as `step`, of a second opinion
+
+    @property
+    def counted(self) -> int:
+        """The units that the message adds to the counts: fewer, the less probable its label is to be right, never none,
+        as counts hold its tokens.
+        """
+        if not self.doubt:
+            return self.units
+        return max(round(self.units * share_right(self.probability, self.doubt, self.label)), 1)
 
     def recoded(self, codes: NDArray[np.int32]) -> Receipt:
         """Return the receipt with new codes: `codes[old]` is the new one."""
@@ -157,3 +166,15 @@ class Receipts:
 
 def _hash(key: str) -> bytes:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def share_right(p: float, doubt: float, label: int) -> float:
+    """Return the probability that a label is right, if that of label 1 was p, and a share of labels is wrong.
+
+    Examples
+    --------
+    >>> [round(share_right(p, 0.05, 1), 3) for p in (0.01, 0.5, 0.99)]
+    [0.153, 0.947, 0.999]
+    """
+    agrees = (1.0 - 2.0 * doubt) * (p if label else 1.0 - p)
+    return agrees / (agrees + doubt) if doubt else 1.0

@@ -26,7 +26,7 @@ from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Classes, ContestLabels
-from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.receipts import Receipt, Receipts, share_right
 from stream_bayes.mail.filter.scorer import MessageScore
 
 __all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "label_error", "logistic"]
@@ -94,10 +94,10 @@ class TokenScorer:
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Count a message, and move the margin towards its label. `score` is its score now: nothing may have been
         learned since. `label` is 0 or 1. `doubt` is the share of labels held to be wrong: a label that contradicts a
-        clear margin then moves it little.
+        clear margin then counts little, and moves it little.
         """
         receipt = _learned(replace(self.skip(bag, score, label), doubt=doubt), label)
-        self.table.add(receipt.codes, label, receipt.units, receipt.step, self.weights.clock)
+        self.table.add(receipt.codes, label, receipt.counted, receipt.step, self.weights.clock)
         return receipt
 
     def skip(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
@@ -112,13 +112,13 @@ class TokenScorer:
         """Remove what a message added, exactly, no matter what was learned since."""
         self.version += 1
         if receipt.learned:
-            self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
+            self.table.add(receipt.codes, receipt.label, -receipt.counted, -receipt.step, 0)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, as if it had first come with this label."""
         self.version += 1
         again = _learned(receipt, label)
-        self.table.add(again.codes, label, again.units, again.step, 0)
+        self.table.add(again.codes, label, again.counted, again.step, 0)
         return again
 
     def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
@@ -131,9 +131,9 @@ class TokenScorer:
         """Return the score that a learned message would have if it had never been learned."""
         if not receipt.learned:
             return self._score_again(receipt)[0]
-        self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
+        self.table.add(receipt.codes, receipt.label, -receipt.counted, -receipt.step, 0)
         score, _ = self._score_again(receipt)
-        self.table.add(receipt.codes, receipt.label, receipt.units, receipt.step, 0)
+        self.table.add(receipt.codes, receipt.label, receipt.counted, receipt.step, 0)
         return score
 
     def _score_again(self, receipt: Receipt) -> tuple[float, float]:
@@ -366,9 +366,7 @@ def label_error(p: float, doubt: float, label: int) -> float:
     Where a share of labels is wrong, it is that of the probability of the label as given, which is that of the true
     label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
     """
-    agrees = p if label else 1.0 - p
-    given = (1.0 - 2.0 * doubt) * agrees + doubt
-    return (label - p) * ((1.0 - 2.0 * doubt) * agrees / given) if doubt else label - p
+    return (label - p) * share_right(p, doubt, label)
 
 
 def logistic(x: float) -> float:

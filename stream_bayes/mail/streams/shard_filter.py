@@ -263,20 +263,20 @@ class ShardScorer(TokenScorer):
         receipt = super().learn(bag, score, label, doubt)
         if self.is_live:
             self._total.scorer.weights.count(len(bag))
-            self._total.add(bag, label, receipt.units, receipt.step)
+            self._total.add(bag, label, receipt.counted, receipt.step)
         return receipt
 
     def unlearn(self, receipt: Receipt) -> None:
         """Remove what a message added, here and in the sum."""
         super().unlearn(receipt)
         if self.is_live and receipt.learned:
-            self._total.add(self._bag_of(receipt), receipt.label, -receipt.units, -receipt.step)
+            self._total.add(self._bag_of(receipt), receipt.label, -receipt.counted, -receipt.step)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, as if it had first come with this label, here and in the sum."""
         again = super().relearn(receipt, label)
         if self.is_live:
-            self._total.add(self._bag_of(again), label, again.units, again.step)
+            self._total.add(self._bag_of(again), label, again.counted, again.step)
         return again
 
     def _bag_of(self, receipt: Receipt) -> dict[str, int]:

@@ -243,7 +243,8 @@ def test_skipped_messages_can_be_corrected() -> None:
 def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None:
     model = SpamFilter(max_tokens=1_000)
     for number in range(600):
-        model.learn_one(f"often rare{number} other{number} third{number}", "ham" if number % 2 else "spam")
+        label = "ham" if number % 2 else "spam"
+        model.learn_one(f"often {label} rare{number} other{number} third{number}", label)
         assert model.tokens <= 1_000
     tokens = model.export_counts()["tokens"]
     assert {"often", "rare599", "third598"} <= set(tokens)
@@ -351,7 +352,7 @@ def test_with_wrong_labels_verdicts_are_those_of_right_ones() -> None:
         return " ".join(rng.choice(words, 8).tolist())
 
     model, sure, other = SpamFilter(), SpamFilter(), {"ham": "spam", "spam": "ham"}
-    for place in range(600):
+    for place in range(900):
         label = "spam" if rng.random() < 0.4 else "ham"
         message = f"{text(SPAM if label == 'spam' else HAM)} {place}"
         model.learn_one(message, other[label] if place % 20 == 0 else label)

@@ -10,6 +10,7 @@ import pytest
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter import calibration
 from stream_bayes.mail.filter.calibration import ScoreCurve, wrong_label_rates
+from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 
 WRONG = 0.05
@@ -48,6 +49,73 @@ def test_a_wrong_label_moves_the_margin_little_once_labels_are_known_to_be_wrong
     steps = [scorer.learn({"pills": 1}, scorer.score({"pills": 1}), 0, doubt).step for doubt in (0.0, WRONG)]
     right = scorer.learn({"pills": 1}, scorer.score({"pills": 1}), 1, WRONG)
     assert steps[0] < 2 * steps[1] < 0 < right.step
+
+
+def test_a_wrong_label_counts_little_and_is_unlearned_exactly() -> None:
+    model, rng = SpamFilter(), np.random.default_rng(0)
+    for place, (bag, label) in enumerate(bags(700)):
+        wrong = rng.random() < WRONG
+        model.learn_one(bag, ("ham" if label == "spam" else "spam") if wrong else label, id=str(place))
+    assert model.unwanted_contest.calibration.doubt > 0.0
+    before = model.export_counts()["tokens"]
+    clear = dict.fromkeys([f"spam{word}" for word in range(30)], 1)
+    counts = []
+    for label, column in (("spam", 1), ("ham", 0)):
+        model.learn_one(clear, label, id="new")
+        counts.append(model.export_counts()["tokens"]["spam0"][column] - before["spam0"][column])
+        model.forget("new")
+        assert model.export_counts()["tokens"] == before
+    assert counts[0] > 0.9 and 0.0 < counts[1] < 0.5
+    model.learn_one(clear, "spam", id="new")
+    learned = model.export_counts()
+    for label in ("ham", "ham", "spam"):
+        model.correct("new", label)
+    assert model.export_counts() == learned
+    assert SpamFilter.from_state(model.state()).state()["arrays"]["margins"].tolist() == (
+        model.state()["arrays"]["margins"].tolist()
+    )
+
+
+def misordered(wrong: float) -> float:
+    """The share of pairs of a ham and a spam of which the ham has the higher score, while labels are wrong."""
+    model, rng = SpamFilter(), np.random.default_rng(1)
+    scores: dict[str, list[float]] = {"ham": [], "spam": []}
+    for place, (bag, label) in enumerate(bags(900)):
+        if place >= 450:
+            scores[label].append(model.score_one(bag))
+        given = label if rng.random() >= wrong else "ham" if label == "spam" else "spam"
+        model.learn_one(bag, given, id=str(place))
+    ham, spam = np.array(scores["ham"]), np.array(scores["spam"])
+    return float((ham[:, None] > spam[None, :]).mean())
+
+
+def test_scores_rank_better_where_wrong_labels_count_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    little = misordered(0.1)
+    monkeypatch.setattr(Receipt, "counted", property(lambda receipt: receipt.units))
+    assert little < 0.85 * misordered(0.1)
+
+
+def lost_with(labels: np.ndarray, scores: np.ndarray, truth: np.ndarray) -> int:
+    """The hams that a calibration fitted to these labels is sure are spam."""
+    curve = fitted(scores, labels)
+    return sum(curve.probability(score) >= 0.9836 for score in scores[truth == 0.0].tolist())
+
+
+def test_ham_that_looks_like_spam_is_not_taken_for_one_more_mistake() -> None:
+    right, wrong, bold = 0, 0, 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random(3000) < 0.35) * 1.0
+        scores = rng.normal(np.where(truth == 1.0, 5.0, -5.0), 2.0)
+        outliers = (truth == 0.0) & (rng.random(3000) < 0.01)
+        scores[outliers] = rng.normal(3.0, 2.5, outliers.sum())
+        given = np.where(rng.random(3000) < 0.03, 1.0 - truth, truth)
+        right += lost_with(truth, scores, truth)
+        wrong += lost_with(given, scores, truth)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(calibration, "HIDDEN", 1e9)
+            bold += lost_with(given, scores, truth)
+    assert wrong <= 1.1 * right < bold, (right, wrong, bold)
 
 
 def test_the_shares_found_are_saved_and_the_correction_of_a_doubted_mail_is_exact() -> None:
