@@ -39,9 +39,7 @@ MAX_WRONG: Final = 0.1  # of the labels
 EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
 CORRECTIONS: Final = 20  # steps of expectation maximisation in a fit
 MIN_BOUND: Final = 20  # scores of a label, before a bound is taken from them
-HIDDEN: Final = (
-    0.005  # share of spam labelled ham from which ham among the clearest spam is hidden by mistakes
-)
+HIDDEN: Final = 0.005  # share of mistakes that hides ham among the clearest spam
 FIRST_STEPS: Final = 3  # of them, in which the curves move and the shares of wrong labels do not
 MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
