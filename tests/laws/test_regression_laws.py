@@ -12,7 +12,7 @@ from stream_bayes.testing import check_learner
 from stream_bayes.testing.laws import check_regression_law
 from stream_bayes.testing.laws_of_regressors import REGRESSION_LAWS
 from stream_bayes.testing.public_learners import regressors
-from tests.builds import UNCOMPILED
+from tests.builds import ASKS_NO_KERNEL, UNCOMPILED
 from tests.shares import share_of
 
 REGRESSORS = regressors()
@@ -53,6 +53,7 @@ class Diverges(BayesianRegression):
         return 1e3 * mean if abs(mean) > 1e5 else mean
 
 
+@ASKS_NO_KERNEL
 @pytest.mark.parametrize(
     ("kind", "law"),
     [

@@ -180,13 +180,15 @@ def test_a_budget_that_just_fits_is_enough(order):
     need = learned([(x, "y", 1)], order).memory_bytes
     tight = learned([(x, "y", 1)], order, memory_budget=need)
     assert tight.memory_bytes <= need
-    smallest = need
-    while smallest > 0:
+    refused, smallest = 0, need  # halved until they are 8 bytes apart
+    while smallest - refused > 8:
+        between = (refused + smallest) // 16 * 8
         try:
-            learned([(x, "y", 1)], order, memory_budget=smallest - 8)
+            learned([(x, "y", 1)], order, memory_budget=between)
         except BudgetExceeded:
-            break
-        smallest -= 8
+            refused = between
+        else:
+            smallest = between
     assert learned([(x, "y", 1)], order, memory_budget=smallest).memory_bytes <= smallest
     with pytest.raises(BudgetExceeded):
         learned([(x, "y", 1)], order, memory_budget=smallest - 8)
