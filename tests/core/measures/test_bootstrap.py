@@ -43,7 +43,7 @@ def oracle_sums(events: list[oracle.Event]) -> list[float]:
     return [found["weight"] * part for part in (1.0, found["accuracy"], found["log_loss"], found["brier"])]
 
 
-@given(st.integers(0, 130), st.integers(1, 60))
+@given(st.integers(0, 70), st.integers(1, 30))
 def test_a_block_holds_the_sums_over_its_events(n, length):
     events = random_events(n, 3, seed=n, weighted=True)
     found = blocks_of(events, length).sums
