@@ -29,6 +29,8 @@ from tests.shares import share_of
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
 ALL = learners()
+SHARED: list[str] = share_of(ALL, lambda name: type(ALL[name]), 0)
+OF_EACH_CLASS = pytest.mark.parametrize("name", SHARED)
 EVERY_KIND = pytest.mark.parametrize(
     "kind", [NaiveBayes, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB]
 )
@@ -239,7 +241,7 @@ def test_any_mapping_will_do(kind: type[BayesClassifier]) -> None:
 # -- the rest ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", share_of(ALL, lambda name: type(ALL[name]), 0))
+@OF_EACH_CLASS
 def test_before_any_learning_nothing_is_known(name: str) -> None:
     model = ALL[name].clone()
     streams = Streams(model)
@@ -250,7 +252,7 @@ def test_before_any_learning_nothing_is_known(name: str) -> None:
         assert model.predict_proba_many([x]) == [{}]
 
 
-@pytest.mark.parametrize("name", share_of(ALL, lambda name: type(ALL[name]), 1))
+@OF_EACH_CLASS
 def test_a_state_is_a_copy(name: str) -> None:
     model = ALL[name].clone()
     streams = Streams(model)

@@ -23,7 +23,9 @@ from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSampl
 from tests.builds import ASKS_NO_KERNEL, EVERYTHING
 
 EXTREME = (1e-9, 1e-3, 1.0, 1e9)
-SETTINGS: list[dict[str, Any]] = [{}, {"label_memory": 0}, {"schema": CLOSED}][: 3 if EVERYTHING else 1]
+SETTINGS: list[dict[str, Any]] = [{}, {"label_memory": 0}, {"schema": CLOSED}]
+if not EVERYTHING:
+    del SETTINGS[1:]
 LABELS = (True, "True", "1", 2, 2.5, b"x", ("a", 1, True), "größe", 10**30, -0.5)
 
 

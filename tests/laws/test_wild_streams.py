@@ -27,6 +27,7 @@ TABULAR = sorted(
     for name, model in LEARNERS.items()
     if model.schema is None and {"nominal", "numeric"} <= model.inputs and "binning=None" not in name
 )
+OF_EACH_CLASS: list[str] = share_of(TABULAR, lambda name: type(LEARNERS[name]), 2)
 
 
 class Wild:
@@ -109,7 +110,7 @@ def run(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", share_of(TABULAR, lambda name: type(LEARNERS[name]), 2))
+@pytest.mark.parametrize("name", OF_EACH_CLASS)
 def test_nothing_that_comes_breaks_a_learner(name: str, seed: int) -> None:
     run(name, seed)
 
