@@ -41,6 +41,7 @@ Search for a structure
     edge_confidence         the share of bootstrap replicates that have an edge
     edge_posterior          the probability of each edge over all structures, for at most 16 variables
     average_network         the structure that probabilities of edges suggest
+    hidden_states           the number of states of a hidden variable, by rows that were not learned; a `HiddenStates`
     FamilyScorer            scores of families, cached between searches
     SearchResult, Move, ConstraintResult    results
 
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.mixed_search import mixed_structure
     from stream_bayes.networks.samples import sample_of
+    from stream_bayes.networks.state_numbers import HiddenStates, hidden_states
 
 __all__ = [
     "AIC",
@@ -127,6 +129,7 @@ __all__ = [
     "FamilyScorer",
     "FindingImpact",
     "GTest",
+    "HiddenStates",
     "HillClimbing",
     "Inference",
     "InfluenceDiagram",
@@ -154,6 +157,7 @@ __all__ = [
     "from_pgmpy",
     "from_pyagrum",
     "g_test",
+    "hidden_states",
     "mixed_structure",
     "noisy_or",
     "read_bif",
@@ -256,6 +260,7 @@ __getattr__, __dir__ = front(
         "networks.dynamic_network": ("DynamicNetwork",),
         "networks.latent_class": ("LatentClass",),
         "networks.mixed_network": ("MixedNetwork",),
+        "networks.state_numbers": ("HiddenStates", "hidden_states"),
         "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),
     },

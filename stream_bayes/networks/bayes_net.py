@@ -73,7 +73,8 @@ WINDOW = 2_000  # events
 HIDDEN_AFTER = 100  # events without any value of a variable, after which a warning names it
 _OF_MEASUREMENTS = "For measurements take a MixedNetwork, or in time DynamicNetwork(..., numbers=True)"
 _HOW_MANY = (
-    "for a hidden variable declare how many values it has: schema=Schema({{{name}: Nominal([0, 1, 2])}})"
+    "for a hidden variable declare how many values it has: schema=Schema({{{name}: Nominal([0, 1, 2])}}); "
+    "hidden_states(rows, structure, {name}) chooses the number"
 )
 
 

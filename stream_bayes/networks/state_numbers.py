@@ -1,0 +1,190 @@
+"""The number of states of a hidden variable, chosen by how well networks predict rows that they have not learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import is_missing, name_order, shown
+from stream_bayes.data.frames import Native, events_in
+from stream_bayes.data.schema import Nominal, Schema
+from stream_bayes.errors import BadValue, UnknownFeature
+from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.networks.bayes_net import BayesNet
+
+__all__ = ["HiddenStates", "hidden_states"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+DOUBT = 2.0  # standard errors by which a larger number must be better
+
+
+@dataclass(frozen=True)
+class HiddenStates:
+    """The answer of `hidden_states`.
+
+    Attributes
+    ----------
+    variable
+        The hidden variable.
+    best
+        The number of states that was chosen. They are called 0, 1, ...
+    scores
+        The mean log-probability of a row that was not learned, in nats, by number of states.
+    behind
+        What each number lacks of the highest of these, and the standard error of that.
+    network
+        A `BayesNet` with the chosen number, which has learned all rows.
+    """
+
+    variable: Any
+    best: int
+    scores: Mapping[int, float]
+    behind: Mapping[int, tuple[float, float]]
+    network: BayesNet
+
+    def __str__(self) -> str:
+        lines = [
+            f"{number} states: {score:.4f} nats a row{', chosen' if number == self.best else ''}"
+            for number, score in self.scores.items()
+        ]
+        return f"{shown(self.variable)}\n" + "\n".join(lines)
+
+
+def hidden_states(
+    rows: Native,
+    structure: Any,
+    variable: Any,
+    states: Iterable[int] = range(1, 7),
+    *,
+    folds: int = 5,
+    restarts: int = 4,
+    strength: float = 1.0,
+    seed: int = 0,
+) -> HiddenStates:
+    """Choose the number of states of a variable that no row has, and learn the network with it.
+
+    For each number, networks learn all rows but one part by expectation maximisation, and predict that part, in turn
+    for each part. The smallest number is chosen that is not worse than the best one by two standard errors.
+
+    Parameters
+    ----------
+    rows
+        Names: a data frame, columns or dicts. Values may be missing.
+    structure
+        The structure of a `BayesNet`, with the hidden variable.
+    variable
+        The hidden variable.
+    states
+        The numbers to choose from.
+    folds
+        The number of parts of the rows.
+    restarts
+        The random tables from which each network begins. The one with the highest probability of its own rows is taken.
+    strength
+        The weight of the smoothing, as in `BayesNet`.
+    seed
+        The seed of the parts and of the random tables.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> rows = []
+    >>> for kind in rng.integers(2, size=400):
+    ...     rows.append({name: bool(rng.random() < (0.1, 0.9)[kind]) for name in ("sings", "dances", "hums")})
+    >>> edges = {"mood": [], "sings": ["mood"], "dances": ["mood"], "hums": ["mood"]}
+    >>> found = hidden_states(rows, edges, "mood", states=[1, 2, 3], restarts=1)
+    >>> found.best, sorted(round(share, 1) for share in found.network.query("mood").values())
+    (2, [0.5, 0.5])
+    """
+    graph = BayesNet(structure).structure
+    numbers = sorted({*states})
+    if not numbers or not all(type(number) is int and number > 0 for number in numbers):
+        raise BadValue(f"states must be whole numbers of at least 1, not {shown(numbers)}")
+    for name, value in (("folds", folds), ("restarts", restarts)):
+        check_count(name, value)
+    if variable not in graph:
+        raise UnknownFeature(f"the structure has no variable {shown(variable)}; it has {shown(list(graph))}")
+    events = [dict(row) for row in events_in(rows)]
+    if seen := sum(not is_missing(row.get(variable)) for row in events):
+        raise BadValue(f"{shown(variable)} is not hidden: {seen:,} of {len(events):,} rows have it")
+    if not 2 <= folds <= len(events):
+        raise BadValue(f"folds must be at least 2 and at most the {len(events):,} rows, not {folds}")
+    values = {
+        v: sorted({row[v] for row in events if not is_missing(row.get(v))}, key=name_order)
+        for v in graph
+        if v != variable
+    }
+    if unseen := [v for v, known in values.items() if not known]:
+        raise BadValue(f"no row has {shown(unseen)}; only one variable may be hidden")
+    part_of = np.random.default_rng(seed).permutation(len(events)) % folds
+    parts = [[row for row, part in zip(events, part_of, strict=True) if part == k] for k in range(folds)]
+    learner = _HiddenLearner(graph, variable, values, restarts, strength, seed)
+    losses = {number: np.concatenate(list(learner.predicted(parts, number))) for number in numbers}
+    scores = {number: float(each.mean()) for number, each in losses.items()}
+    highest = max(scores, key=scores.__getitem__)
+    behind = {}
+    for number, each in losses.items():
+        difference = losses[highest] - each
+        behind[number] = (float(difference.mean()), float(difference.std() / math.sqrt(len(difference))))
+    best = next(number for number in numbers if behind[number][0] <= DOUBT * behind[number][1])
+    return HiddenStates(variable, best, scores, behind, learner.learned(events, best))
+
+
+class _HiddenLearner:
+    """Networks over the same variables, of which one is hidden."""
+
+    def __init__(
+        self,
+        graph: Structure,
+        variable: Any,
+        values: Mapping[Any, Sequence[Any]],
+        restarts: int,
+        strength: float,
+        seed: int,
+    ) -> None:
+        self.graph, self.variable, self.values = graph, variable, values
+        self.restarts, self.strength, self.seed = restarts, strength, seed
+
+    def learned(self, rows: Sequence[Mapping[Any, Any]], number: int) -> BayesNet:
+        """Return the network with a number of hidden states that gives its own rows the highest probability."""
+        fields = {v: Nominal(values) for v, values in self.values.items()}
+        schema = Schema({**fields, self.variable: Nominal(range(number))})
+        networks = []
+        for restart in range(self.restarts if number > 1 else 1):
+            network = BayesNet(
+                self.graph,
+                strength=self.strength,
+                schema=schema,
+                missing="window-em",
+                window=len(rows),
+                every=len(rows),
+                seed=self.seed + restart,
+            )
+            network.learn_many(rows)
+            network.run_em()
+            networks.append(network)
+        if len(networks) == 1:
+            return networks[0]
+        return max(networks, key=lambda network: float(self.log_probabilities(network, rows).sum()))
+
+    def log_probabilities(self, network: BayesNet, rows: Sequence[Mapping[Any, Any]]) -> Floats:
+        """Return the log-probability of each row."""
+        keys = [tuple(row.get(v) for v in self.values) for row in rows]
+        answers: dict[tuple[Any, ...], float] = {}
+        for key in dict.fromkeys(keys):
+            known = {v: value for v, value in zip(self.values, key, strict=True) if not is_missing(value)}
+            answers[key] = network.log_probability_of_evidence(known) if known else 0.0
+        return np.array([answers[key] for key in keys])
+
+    def predicted(self, parts: Sequence[Sequence[Mapping[Any, Any]]], number: int) -> Iterator[Floats]:
+        """Yield the log-probabilities of each part by a network that learned the others."""
+        for k, part in enumerate(parts):
+            rest = [row for other, rows in enumerate(parts) if other != k for row in rows]
+            yield self.log_probabilities(self.learned(rest, number), part)
