@@ -102,6 +102,16 @@ def command_group(
             super().__init__(**settings)
             self.commands: Any = Commands(tables)
 
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            """Write the help as plain text: to load what draws frames takes longer than all else."""
+            super(TyperGroup, self).format_help(ctx, formatter)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """Write what each command does, whole."""
+            del ctx
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, command.help or "") for name, command in self.commands.items()])
+
     return typer.Typer(
         name=name,
         help=summary,

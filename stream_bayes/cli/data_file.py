@@ -370,6 +370,8 @@ class DataFile:
             common = sorted(counts.items(), key=lambda item: -item[1])[:NAMED_LABELS]
             text += " (" + ", ".join(f"{label} {count:,}" for label, count in common)
             text += ", ...)" if len(counts) > NAMED_LABELS else ")"
+        elif profile.is_numeric:
+            text = f"{profile.distinct:,} different numbers, {profile.lowest:g} to {profile.highest:g}"
         if absent := profile.missing.total():
             kinds = ", ".join(
                 f"{text.strip() or 'blank'} {count:,}" for text, count in profile.missing.items()
@@ -391,20 +393,20 @@ class DataFile:
         ]
         return [f"labels that the first {rows:,} rows do not have: {listed(each, NAMED_LABELS)}"]
 
-    def warnings(self) -> list[str]:
-        """Return the problems of the target, one per line."""
+    def warnings(self, for_numbers: bool = False) -> list[str]:
+        """Return the problems of the target, one per line; `for_numbers` if its labels are learned as numbers."""
         found = [line for target, leaks in self.leaks.items() for line in leak_warnings(leaks, target)]
         profile = None if self.target is None else self.profiles.get(self.target)
         if profile is None or not profile.values:
             return found
-        if profile.is_numeric and profile.distinct > MANY_LABELS:
+        if profile.is_numeric and profile.distinct > MANY_LABELS and not for_numbers:
             found.append(
                 f"warning: --target {self.target} has {profile.distinct:,} distinct numbers in the first "
                 f"{profile.values:,} rows; these models learn classes, so each number becomes one, and each class "
                 "costs time and memory. To learn numbers: `train` or `compare --task regression`. For classes of "
                 "equally many rows: --bins 4"
             )
-        elif profile.distinct > MANY_LABELS and profile.distinct * 2 > profile.values:
+        elif not profile.is_numeric and profile.distinct > max(MANY_LABELS, profile.values / 2):
             found.append(
                 f"warning: --target {self.target} has {profile.distinct:,} labels in the first {profile.values:,} "
                 "rows: most come once, so there is little to learn of them, and each costs time and memory. Is it an "
@@ -417,7 +419,7 @@ class DataFile:
                 "there is nothing to predict, unless the rows are sorted by it"
             )
         spellings: dict[str, list[str]] = {}
-        for label in profile.counts if profile.distinct <= MANY_LABELS else ():
+        for label in profile.counts if profile.distinct <= MANY_LABELS and not for_numbers else ():
             spellings.setdefault(" ".join(label.casefold().split()), []).append(label)
         if alike := [" and ".join(map(repr, each)) for each in spellings.values() if len(each) > 1]:
             found.append(
@@ -428,7 +430,8 @@ class DataFile:
         if absent and (counted := profile.missing.most_common(1)[0][0].strip()):
             found.append(
                 f"warning: {absent:,} of {absent + profile.values:,} rows have no label, since {counted!r} counts as "
-                "missing; they are predicted and not learned. If it is a class: --missing ''"
+                "missing; they are predicted and not learned"
+                + ("" if for_numbers else ". If it is a class: --missing ''")
             )
         return found
 

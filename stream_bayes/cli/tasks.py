@@ -20,7 +20,7 @@ from stream_bayes.learners.catalogue import (
     TARGET_MODELS,
 )
 
-__all__ = ["Task", "check_several", "chosen_model", "is_regression", "is_regressor", "seen_task"]
+__all__ = ["Task", "check_several", "chosen_model", "is_regression", "is_regressor", "seen_as", "seen_task"]
 
 TASKS = ("classification", REGRESSION)
 MOST_CLEAR_CLASSES = 2  # distinct whole numbers; more may be classes or amounts
@@ -89,15 +89,23 @@ def chosen_model(table: DataFile, model: str | None, task: str | None) -> tuple[
         return model, []
     if task is not None:
         return (DEFAULT_REGRESSOR if task == REGRESSION else DEFAULT), []
+    seen, said = seen_as(table)
+    return (DEFAULT_REGRESSOR if seen == REGRESSION else DEFAULT), said
+
+
+def seen_as(table: DataFile) -> tuple[str, list[str]]:
+    """Return the task that the labels of a table show, and a line about it where they are numbers."""
+    if table.targets:
+        return REGRESSION, []
     seen, is_unsure = seen_task(table)
     if seen == REGRESSION:
         chosen = f"{table.target} holds numbers, so {DEFAULT_REGRESSOR} learns them; for classes: --task classification"
-        return DEFAULT_REGRESSOR, [f"unsure: {chosen}" if is_unsure else chosen]
+        return seen, [f"unsure: {chosen}" if is_unsure else chosen]
     if not is_unsure:
-        return DEFAULT, []
+        return seen, []
     distinct = table.profiles[table.target or ""].distinct
     amounts = f"{table.target} has {distinct} whole numbers, which are learned as classes, though they "
-    return DEFAULT, [f"unsure: {amounts}may be amounts; for these: --task regression"]
+    return seen, [f"unsure: {amounts}may be amounts; for these: --task regression"]
 
 
 def check_several(table: DataFile, models: Sequence[str], task: str | None) -> None:

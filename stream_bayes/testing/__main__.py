@@ -16,7 +16,8 @@ from typing import Any
 from stream_bayes import compiled
 from stream_bayes.checked_names import check_known
 from stream_bayes.errors import BadValue
-from stream_bayes.testing.laws import checks_of
+from stream_bayes.learners.catalogue import SEVERAL_LABELS, UNLABELLED
+from stream_bayes.testing.laws import checks_of, without_laws
 from stream_bayes.testing.public_learners import learners, regressors
 
 
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         by_class.setdefault(label.partition("(")[0], []).append(label)
     try:
         for name in options.learner:
+            if name in UNLABELLED or name in SEVERAL_LABELS:
+                parser.error(without_laws(name))
             check_known("learner", name, by_class)
     except BadValue as error:
         parser.error(str(error))

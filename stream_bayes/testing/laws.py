@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from stream_bayes.data.schema import Nominal
-from stream_bayes.errors import NeverEligible
+from stream_bayes.errors import NeverEligible, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.traits import Promise
@@ -254,6 +254,8 @@ def check_learner(learner: BayesClassifier | BayesRegressor, seed: int = 0) -> N
     ------
     AssertionError
         If a law is broken; the message names it.
+    NotSupported
+        If there are no laws for such a model.
 
     Examples
     --------
@@ -262,6 +264,14 @@ def check_learner(learner: BayesClassifier | BayesRegressor, seed: int = 0) -> N
     """
     for check in checks_of(learner):
         check(seed)
+
+
+def without_laws(name: str) -> str:
+    """Return why a model is not checked, by the name of its class."""
+    return (
+        f"{name}: the laws are about classifiers and about regressors of one number; models of several targets and of "
+        "events without a label have tests of their own"
+    )
 
 
 def checks_of(learner: BayesClassifier | BayesRegressor) -> list[Callable[[int], None]]:
@@ -274,4 +284,6 @@ def checks_of(learner: BayesClassifier | BayesRegressor) -> list[Callable[[int],
     """
     if isinstance(learner, BayesRegressor):
         return [partial(check_regression_law, law, learner) for law in REGRESSION_LAWS]
+    if not isinstance(learner, BayesClassifier):
+        raise NotSupported(without_laws(type(learner).__name__))
     return [partial(check_law, law, learner) for law in laws_of(learner)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from stream_bayes.cli.app import app
 from stream_bayes.cli.command_table import ListedCommand
+from tests.machine import slowness
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -48,15 +50,40 @@ def test_no_word_of_a_commands_help_is_lost(path: tuple[str, ...], command: Any)
     assert written <= shown, sorted(written - shown)
 
 
-def test_help_imports_nothing_heavy() -> None:
-    program = """import sys
+HELP = """import sys
 from stream_bayes.cli.app import main
 sys.argv = ["stream-bayes", "--help"]
 try:
     main()
 except SystemExit:
-    print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))"""
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    imported = set(shown.rpartition("imported:")[2].split())
+    print("imported:", *sorted(sys.modules))"""
+MOST_MODULES = 230  # typer without rich takes 120 of them, Python itself 60
+MOST_SECONDS = 0.4  # of a processor, on an ordinary machine whose disk cache is warm
+
+
+def test_help_imports_nothing_heavy() -> None:
+    shown = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True).stdout
+    modules = shown.rpartition("imported:")[2].split()
+    imported = {name.partition(".")[0] for name in modules}
     assert "typer" in imported
-    assert not imported & {"numpy", "scipy", "river", "pandas", "pydantic", "msgspec", "kafka", "starlette"}
+    assert not imported & {
+        "numpy",
+        "scipy",
+        "river",
+        "pandas",
+        "pydantic",
+        "msgspec",
+        "kafka",
+        "starlette",
+        "rich",
+    }
+    assert len(modules) <= MOST_MODULES
+
+
+def test_help_takes_a_moment_of_a_processor() -> None:
+    times = []
+    for _ in range(4):
+        before = sum(os.times()[2:4])
+        subprocess.run([sys.executable, "-c", HELP], capture_output=True, check=True)
+        times.append(sum(os.times()[2:4]) - before)
+    assert min(times) <= MOST_SECONDS * slowness(), times

@@ -64,6 +64,58 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     assert "are for classes" in run("predict", model, houses, "--variable", "city").stderr
 
 
+def test_inspect_says_that_a_target_of_numbers_is_learned_as_numbers(houses: Path) -> None:
+    shown = " ".join(run("inspect", houses, "--target", "price").stdout.split())
+    assert "target price: 199 different numbers, " in shown
+    assert (
+        "price holds numbers, so adaptive-regression learns them; for classes: --task classification" in shown
+    )
+    assert "each number becomes one" not in shown
+    assert "unsure: rooms has 5 whole numbers" in run("inspect", houses, "--target", "rooms").stdout
+    assert "holds numbers" not in run("inspect", houses, "--target", "city").stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "--out", "m.zip"),
+        ("compare", "--model", "bayesian-regression"),
+        ("replay", "--model", "bayesian-regression"),
+        ("inspect",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_problems_of_a_target_of_numbers_are_said_and_not_those_of_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"c{n % 60},{n % 60}.5,{n % 7}" for n in range(300)] + ["c1,None,3"]
+    Path("t.csv").write_text("\n".join(["code,price,size", *rows]) + "\n")
+    name, *options = command
+    done = run(name, "t.csv", "--target", "price", *options)
+    said = " ".join(done.output.split())
+    assert done.exit_code == 0 and "code gives price away" in said
+    assert (
+        "1 of 301 rows have no label, since 'None' counts as missing; they are predicted and not learned"
+        in said
+    )
+    assert "each number becomes one" not in said and "If it is a class" not in said
+
+
+@pytest.mark.parametrize("model", ["bayesian-regression", "adaptive"])
+def test_a_number_that_is_written_as_a_text_is_explained_as_the_number(
+    houses: Path, tmp_path: Path, model: str
+) -> None:
+    saved, target = tmp_path / "model.zip", "price" if model == "bayesian-regression" else "city"
+    trained = run("train", houses, "--target", target, "--out", saved, "--model", model)
+    assert trained.exit_code == 0, trained.output
+    texts, numbers = '{"size": "101.5", "garden": "1"}', '{"size": 101.5, "garden": 1.0}'
+    assert run("explain", saved, texts).stdout == run("explain", saved, numbers).stdout != ""
+    refused = run("explain", saved, '{"size": "large"}')
+    assert refused.exit_code == 3 and len(refused.stderr.strip().splitlines()) == 1
+    assert "feature 'size' is numeric, and 'large' is no number: write a number" in refused.stderr
+
+
 def test_few_whole_numbers_are_learned_as_classes_and_said_to_be_unsure(houses: Path, tmp_path: Path) -> None:
     train = ("train", houses, "--out", tmp_path / "model.zip")
     few = run(*train, "--target", "rooms")

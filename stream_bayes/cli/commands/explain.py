@@ -16,6 +16,9 @@ from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.unseen_values import described, was_learned
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.amounts import is_number, number
+from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
@@ -59,6 +62,7 @@ def explain(
         schema = getattr(model, "schema", None)
         if schema is not None:
             x = schema.read(x)
+        x = _with_numbers(x, _numeric_features(model, schema))
         if isinstance(model, BayesNet):
             _print_surprise(model, x, json)
             return
@@ -311,6 +315,28 @@ def _print_experts(explanation: MixtureExplanation, labels: list[str]) -> None:
         for name, opinion in explanation.experts.items()
     ]
     print_table("experts of AdaptiveBayes", rows, right=("weight", *labels))
+
+
+def _numeric_features(model: Any, schema: Schema | None) -> set[Any]:
+    """Return the names of the features that are numbers: as declared, or as learned where nothing is."""
+    if schema is not None:
+        return {name for name, column in schema.columns.items() if isinstance(column, Numeric)}
+    encoder = getattr(getattr(model, "store", None), "encoder", None)
+    return {name for name, feature in getattr(encoder, "features", {}).items() if feature.measured}
+
+
+def _with_numbers(x: Mapping[str, Any], numeric: Collection[Any]) -> dict[str, Any]:
+    """Return an event whose numbers that are written as texts are numbers, as in a file's cells."""
+    read = dict(x)
+    for name in numeric:
+        if isinstance(text := x.get(name), str):
+            if not is_number(text):
+                raise BadValue(
+                    f"feature {name!r} is numeric, and {shown(text)} is no number: write a number, or leave it out "
+                    "where it is missing"
+                )
+            read[name] = number(text)
+    return read
 
 
 def _features(text: str) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from stream_bayes.cli.data_file import DataFile, DataOptions, File, named_target
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
+from stream_bayes.cli.tasks import seen_as
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import REGRESSION
 from stream_bayes.private_files import write_private
 from stream_bayes.streams.files.column_profile import FIRST_ROWS, ID_EVENTS, ColumnProfile
 
@@ -54,7 +56,9 @@ def inspect(
             rows = [_row(table, name, profile) for name, profile in table.profiles.items()]
             first, *described = table.described()
             kinds = len(table.guesses)
-            notes = [*described[:kinds], *described[kinds + 2 :], *table.warnings()]
+            task, said = seen_as(table)
+            warnings = table.warnings(for_numbers=task == REGRESSION)
+            notes = [*described[:kinds], *described[kinds + 2 :], *warnings, *said]
             if html is not None:
                 from stream_bayes.cli.inspection import inspected
                 from stream_bayes.cli.inspection_page import inspection_page

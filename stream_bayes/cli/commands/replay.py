@@ -15,6 +15,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.networks import check_target
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.service import ServeOptions, service_of
+from stream_bayes.cli.tasks import is_regressor
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT, NETWORK, SEVERAL_TARGETS
@@ -116,7 +117,8 @@ def replay(
             arguments["structure"] = structure
         config = checked(table)
         opened = open_table(file, named, options)
-        note([*opened.described(), *opened.warnings()], quiet=json)
+        for_numbers = is_regressor(config.model.kind)
+        note([*opened.described(), *opened.warnings(for_numbers=for_numbers)], quiet=json)
         with closing(opened.source):
             paced = opened.source if speed is None else Paced(opened.source, speed)
             amounts = {

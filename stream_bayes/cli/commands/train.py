@@ -113,7 +113,7 @@ def train(
             name, said = (NETWORK, []) if named is None else chosen_model(table, model, task)
             if sets is not None:
                 _check_has_class(name, named)
-            warnings = [] if is_regressor(name) else table.warnings()
+            warnings = table.warnings(for_numbers=is_regressor(name))
             note([*table.described(), *warnings, *said], quiet=json)
             learner = _made(name, table, arg)
             if prior is not None:

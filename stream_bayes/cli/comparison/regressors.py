@@ -32,7 +32,7 @@ def compare_and_print_regressors(request: ComparisonRequest) -> None:
     file, skipped = request.files[0], Counter[str]()
     if request.target is None or request.is_dataset:
         raise BadValue(f"--task {REGRESSION}: needs a data file and its --target; got {file}")
-    with request.opened() as rows:
+    with request.opened(with_warnings=True, for_numbers=True) as rows:
         assert rows.table is not None
         table = rows.table
         regressors = compared_regressors(request.models, request.arguments, table.schema, table.targets)

@@ -94,7 +94,7 @@ class ComparisonRequest:
         note(lines, quiet=self.json)
 
     @contextmanager
-    def opened(self, *, with_warnings: bool = False) -> Iterator[ComparisonRows]:
+    def opened(self, *, with_warnings: bool = False, for_numbers: bool = False) -> Iterator[ComparisonRows]:
         """Open the rows and say what they are, with warnings of labels and features where wanted; at the end, say which
         cells did not fit.
 
@@ -106,7 +106,7 @@ class ComparisonRequest:
         source, table = self._source()
         with closing(source):
             if table is not None:
-                self.note([*table.described(), *(table.warnings() if with_warnings else ())])
+                self.note([*table.described(), *(table.warnings(for_numbers) if with_warnings else ())])
                 if len(self.files) > 1:
                     self.note([self._merging()])
             yield ComparisonRows(source, table, _shuffled(source) if self.shuffle else source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from river import metrics, preprocessing
+from river import compose, ensemble, metrics, preprocessing
 from scipy.special import gammaln
 
 import stream_bayes
 from stream_bayes import (
     AdaptiveRegression,
     BayesianRegression,
+    BayesianTree,
     FourierFeatures,
+    GaussianProcess,
     Nominal,
     Numeric,
     Schema,
@@ -406,6 +409,28 @@ def test_it_works_in_rivers_pipelines_frames_and_files(tmp_path: Path) -> None:
         mae.update(y, pipeline.predict_one(x))
         pipeline.learn_one(x, y)
     assert mae.get() < 20.0
+
+
+@pytest.mark.parametrize("made", [AdaptiveRegression, BayesianRegression, BayesianTree, GaussianProcess])
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda model: compose.TargetTransformRegressor(model, math.log, math.exp),
+        lambda model: preprocessing.TargetStandardScaler(model),
+        lambda model: ensemble.BaggingRegressor(model, n_models=2, seed=1),
+    ],
+    ids=["logarithm", "deviations", "bagging"],
+)
+def test_it_works_in_rivers_wrappers(wrapped: Callable[[Any], Any], made: type[Any]) -> None:
+    rng, model, error, mean = random.Random(8), wrapped(made()), metrics.RMSE(), metrics.RMSE()
+    for k in range(120):
+        x = {"a": rng.gauss(0.0, 1.0), "sky": rng.choice(["grey", "blue"])}
+        y = math.exp(0.3 * x["a"] + (x["sky"] == "grey") + rng.gauss(0.0, 0.05))
+        if k >= 40:
+            error.update(y, model.predict_one(x))
+            mean.update(y, 2.0)
+        model.learn_one(x, y)
+    assert error.get() < 0.6 * mean.get()
 
 
 def test_declared_values_that_were_never_learned_count_as_missing() -> None:

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from river import base
+from sklearn.multioutput import MultiOutputRegressor
 
-from stream_bayes import BayesianRegression, MultiTargetRegression, load, save
-from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned, StreamBayesError
+from stream_bayes import BayesianRegression, MarkovChain, MultiTargetRegression, load, save
+from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned, NotSupported, StreamBayesError
+from stream_bayes.sklearn import BayesianRegressor
+from stream_bayes.testing import check_learner
+from stream_bayes.testing.__main__ import main
 
 Sample = tuple[dict[str, Any], dict[str, float]]
 
@@ -152,3 +156,26 @@ def test_questions_about_targets_that_are_not_there_are_refused() -> None:
     for arguments in ({"strength": "much"}, {"strength": 0.0}, {"half_life": -1.0}, {"max_values": 0}):
         with pytest.raises(BadValue):
             MultiTargetRegression(**arguments)
+
+
+def test_scikit_learn_fits_one_regressor_for_each_target() -> None:
+    numbers = np.random.default_rng(5).normal(size=(80, 2))
+    targets = np.column_stack([numbers.sum(axis=1), 2.0 * numbers[:, 0]])
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        BayesianRegressor().fit(numbers, targets)
+    several = MultiOutputRegressor(BayesianRegressor()).fit(numbers, targets)
+    assert several.predict(numbers) == pytest.approx(targets, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "model", [MultiTargetRegression(), MarkovChain("wind")], ids=lambda each: type(each).__name__
+)
+def test_models_that_laws_are_not_about_are_refused_with_the_reason(
+    model: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = f"{type(model).__name__}: the laws are about classifiers and about regressors of one number"
+    with pytest.raises(NotSupported, match=reason):
+        check_learner(model)
+    with pytest.raises(SystemExit):
+        main([type(model).__name__])
+    assert reason in capsys.readouterr().err
