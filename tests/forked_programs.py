@@ -28,7 +28,9 @@ def run_programs(programs: Sequence[str | Path], directory: Path) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="programs-") as named:
         wrong = Path(named, "wrong")
         said = [Path(named, f"said-{number}") for number, _ in enumerate(programs)]
-        process = FORKING.Process(target=_work, args=(list(zip(programs, said, strict=True)), wrong, directory))
+        process = FORKING.Process(
+            target=_work, args=(list(zip(programs, said, strict=True)), wrong, directory)
+        )
         process.start()
         process.join(SECONDS)
         if process.is_alive():
@@ -51,7 +53,7 @@ def _work(programs: list[tuple[str | Path, Path]], wrong: Path, directory: Path)
             runpy.run_path(str(program), run_name="__main__")
         else:
             name = program.strip().splitlines()[0]
-            exec(compile(program, name, "exec"), {"__name__": "__main__"})
+            exec(compile(program, name, "exec"), {"__name__": "__main__"})  # noqa: S102  (of the docs)
         sys.stdout.flush()
 
 
