@@ -424,7 +424,7 @@ def test_it_works_in_rivers_pipelines_frames_and_files(tmp_path: Path) -> None:
 def test_it_works_in_rivers_wrappers(wrapped: Callable[[Any], Any], made: type[Any]) -> None:
     rng, model, error, mean = random.Random(8), wrapped(made()), metrics.RMSE(), metrics.RMSE()
     for k in range(120):
-        x = {"a": rng.gauss(0.0, 1.0), "sky": rng.choice(["grey", "blue"])}
+        x: dict[str, Any] = {"a": rng.gauss(0.0, 1.0), "sky": rng.choice(["grey", "blue"])}
         y = math.exp(0.3 * x["a"] + (x["sky"] == "grey") + rng.gauss(0.0, 0.05))
         if k >= 40:
             error.update(y, model.predict_one(x))
