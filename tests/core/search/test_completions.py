@@ -23,8 +23,8 @@ from stream_bayes.testing.concepts import drawn_network
 from tests.builds import EVERYTHING
 
 ROWS = 20_000
-# Rows are counted by kernels that other tests run uncompiled; there, these would take ten minutes.
-LARGE = pytest.mark.skipif(not EVERYTHING, reason="so many rows take minutes uncompiled")
+# Rows are counted by kernels that the tests beside this one run on each build; there, these take minutes.
+pytestmark = pytest.mark.skipif(not EVERYTHING, reason="so many rows take minutes uncompiled")
 NAMES = [f"v{k}" for k in range(8)]
 
 
@@ -55,7 +55,6 @@ def chain(seed: int, share: float, flips: float = 0.2, rows: int = ROWS) -> Samp
 CHAIN = Structure.from_edges(itertools.pairwise(NAMES))
 
 
-@LARGE
 @pytest.mark.parametrize("values", [2, 3])
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
 def test_independent_variables_get_no_edges(share: float, values: int) -> None:
@@ -64,13 +63,11 @@ def test_independent_variables_get_no_edges(share: float, values: int) -> None:
     assert K2Search(NAMES, score=BIC()).search(sample).structure.edges == ()
 
 
-@LARGE
 @pytest.mark.parametrize("how", [BDeu(), K2()])
 def test_other_scores_invent_none_either(how: Any) -> None:
     assert HillClimbing(score=how, max_parents=2).search(independent(23, 0.3, 3)).structure.edges == ()
 
 
-@LARGE
 @pytest.mark.parametrize("flips", [0.1, 0.3])
 def test_a_chain_is_found_exactly(flips: float) -> None:
     sample = chain(31, 0.3, flips)
@@ -80,7 +77,6 @@ def test_a_chain_is_found_exactly(flips: float) -> None:
     assert PC(significance=1e-4, max_given=2).search(sample).cpdag == CHAIN.cpdag()
 
 
-@LARGE
 def test_trees_and_classes_of_gappy_rows() -> None:
     sample = chain(32, 0.3)
     tree = tan_structure(sample, "v0")
@@ -89,7 +85,6 @@ def test_trees_and_classes_of_gappy_rows() -> None:
     assert {frozenset(pair) for pair in itertools.pairwise(NAMES[1:])} == joined
 
 
-@LARGE
 def test_rows_whose_gaps_depend_on_other_values_still_give_the_chain() -> None:
     rng = np.random.default_rng(33)
     whole = chain(34, 0.0)
@@ -101,7 +96,6 @@ def test_rows_whose_gaps_depend_on_other_values_still_give_the_chain() -> None:
     assert HillClimbing().search(sample).structure.cpdag() == CHAIN.cpdag()
 
 
-@LARGE
 def test_a_random_network_costs_hardly_more_than_the_true_graph() -> None:
     found = 0.0
     for seed in (41, 42):
@@ -114,7 +108,6 @@ def test_a_random_network_costs_hardly_more_than_the_true_graph() -> None:
     assert found <= 4  # of some 40 edges
 
 
-@LARGE
 def test_a_growing_network_invents_no_edges_and_finds_those_that_are_there() -> None:
     for sample, expected in ((independent(51, 0.3, rows=4000), ()), (chain(52, 0.3, 0.1, 4000), 7)):
         model = BayesNet("learn")
@@ -137,7 +130,6 @@ def test_nothing_changes_without_gaps_and_filled_rows_keep_what_is_there() -> No
     assert (completed(gappy, seed=4).codes != filled.codes).any()
 
 
-@LARGE
 def test_the_score_is_the_one_that_the_search_maximises() -> None:
     sample = chain(62, 0.2, rows=3000)
     found = HillClimbing().search(sample)
@@ -161,7 +153,6 @@ def test_required_edges_stay_and_start_and_path_agree() -> None:
     assert found.difference.removed == (("v2", "v3"),)
 
 
-@LARGE
 def test_confidence_of_gappy_rows_is_low_for_what_is_not_there() -> None:
     shares = edge_confidence(
         independent(64, 0.3, rows=2000), HillClimbing(restarts=2), 4, np.random.default_rng(1)
