@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_bayes import GaussianProcess, load, save
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import CannotMerge, NotSupported
+from stream_bayes.errors import BadLabel, CannotMerge, NotSupported
 from stream_bayes.learners.base.explanation import Contributions, Explanation
 from stream_bayes.learners.base.posteriors import NumberPosterior, SharePosterior
 from stream_bayes.learners.base.regressor import BayesRegressor
@@ -115,6 +115,16 @@ def has_half_life(make: Callable[[], Any], events: Sequence[Event], directory: P
     return "half_life" in inspect.signature(type(make())).parameters
 
 
+def learns_unlabelled(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
+    model = taught(make, events)
+    try:
+        for x, _ in events:
+            model.learn_one(x, None)
+    except BadLabel:
+        return False
+    return True
+
+
 def takes_many(make: Callable[[], Any], events: Sequence[Event], directory: Path) -> bool:
     rows, labels = [x for x, _ in events], [y for _, y in events]
     model = make()
@@ -149,6 +159,7 @@ TRIED = dict(
             has_draws,
             explains,
             has_half_life,
+            learns_unlabelled,
             takes_many,
             loads_alone,
             sums_shards,

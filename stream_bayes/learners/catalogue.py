@@ -49,6 +49,7 @@ VERBS = {
     "draws": "`draw` gives a model drawn from the posterior, `simulate_one` labels; `GaussianProcess` has `draw_many`",
     "explains features": "`explain_one` gives the evidence of each feature",
     "half-life": "old events fade, by `half_life=`",
+    "unlabelled": 'events without a label count as far as they help, by `unlabelled="em"`; not with `half_life`',
     "many rows": "`learn_many` and `predict_many`",
     "loads alone": "`load(path)` needs no model beside the file",
     "workers": "`[workers]` sum its shards, if all features and cut points are declared",
@@ -149,7 +150,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveClassifier",
         unordered={"label_memory": 0},
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
     ),
     "nb": Declaration(
         "stream_bayes.learners.classifiers.naive_bayes:NaiveBayes",
@@ -187,6 +188,7 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "features",
         "each number has one peak in each class",
+        cannot=("unlabelled",),
         settings=(
             {},
             {"strength": 1.0, "class_prior": "uniform"},
@@ -204,6 +206,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers",
         "numbers are correlated, alike in all classes",
+        cannot=("unlabelled",),
         settings=(
             {},
             {"shrinkage": 0.25, "class_prior": PRIOR},
@@ -219,6 +222,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the numbers",
         "values, and pairs of numbers for each class",
         "numbers are correlated, differently in each class",
+        cannot=("unlabelled",),
         settings=(
             {},
             {"predictive": "plug-in", "shrinkage": 0.5, "half_life": 20.0},
@@ -235,7 +239,7 @@ DECLARED: dict[str, Declaration] = {
         "the same",
         "features say the same in part, and probabilities count",
         can_be_wrapped=False,
-        cannot=("posteriors", "unlearn", "merge", "workers"),
+        cannot=("posteriors", "unlearn", "merge", "workers", "unlabelled"),
         settings=(
             {},
             {"strength": 0.1, "half_life": 20.0},
@@ -254,7 +258,7 @@ DECLARED: dict[str, Declaration] = {
         "the same",
         "boundaries have any form, and follow the stream",
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "workers", "unlabelled"),
         settings=(
             {},
             {"window": 30, "neighbours": 3, "half_life": 20.0},
@@ -280,7 +284,7 @@ DECLARED: dict[str, Declaration] = {
         "words of the message",
         "vocabulary",
         "you classify text, and some classes are rare",
-        cannot=("draws",),
+        cannot=("draws", "unlabelled"),
         settings=TEXT,
     ),
     "bernoulli-nb": Declaration(
@@ -290,6 +294,7 @@ DECLARED: dict[str, Declaration] = {
         "words of the message",
         "vocabulary",
         "you classify short texts, and absent words matter too",
+        cannot=("unlabelled",),
         settings=(*TEXT, {"true_threshold": 1}),
         river=({}, {"half_life": 100.0}),
     ),
@@ -354,7 +359,11 @@ DECLARED: dict[str, Declaration] = {
         "features",
         "pairs, and with k of 2 or more the parents' values",
         "three features interact (`k=2`)",
-        only={"merge": ("with k below 2", {"k": 1}), "workers": ("with k below 2", {"k": 1})},
+        only={
+            "merge": ("with k below 2", {"k": 1}),
+            "workers": ("with k below 2", {"k": 1}),
+            "unlabelled": ("with k below 2", {"k": 1}),
+        },
         settings=(
             *SOME_PAIRS,
             {"schema": "paired"},
@@ -378,6 +387,7 @@ DECLARED: dict[str, Declaration] = {
         only={
             "merge": ("unless the structure is learned", {"structure": None}),
             "workers": ("unless the structure is learned", {"structure": None}),
+            "unlabelled": ("unless the structure is learned", {"structure": None}),
         },
         settings=(
             *({"structure": None} | each for each in SOME_PAIRS),
@@ -403,7 +413,7 @@ DECLARED: dict[str, Declaration] = {
         "as AODE, TAN and KDB together",
         "pairs of values",
         "you do not know which, and time matters",
-        cannot=("draws",),
+        cannot=("draws", "unlabelled"),
         only={"merge": ("without `kdb2` and higher", {}), "workers": ("without `kdb2` and higher", {})},
         settings=(
             *SOME_PAIRS,
@@ -427,7 +437,7 @@ DECLARED: dict[str, Declaration] = {
         "only the newest events count",
         example={"learner": "nb", "size": 10_000},
         can_be_wrapped=False,
-        cannot=("merge", "half-life", "workers"),
+        cannot=("merge", "half-life", "workers", "unlabelled"),
         settings=(
             *({"learner": "nb", "size": size} for size in (12, 1000)),
             {
@@ -470,7 +480,7 @@ DECLARED: dict[str, Declaration] = {
         "you do not know how fast to forget",
         example={"learner": "nb"},
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
     DEFAULT_REGRESSOR: Declaration(
@@ -483,7 +493,16 @@ DECLARED: dict[str, Declaration] = {
         estimator="AdaptiveRegressor",
         unordered={"lags": 0},
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "explains features", "half-life", "workers"),
+        cannot=(
+            "posteriors",
+            "draws",
+            "unlearn",
+            "merge",
+            "explains features",
+            "half-life",
+            "workers",
+            "unlabelled",
+        ),
         settings=({}, {"lags": 0}, {"schema": "open", "lags": 1, "max_values": 3}),
         river=({}, {"lags": 0}),
         task=REGRESSION,
@@ -496,7 +515,7 @@ DECLARED: dict[str, Declaration] = {
         "pairs of columns: numbers, and values of nominal features",
         "the label is a number, and you unlearn, merge or explain",
         estimator="BayesianRegressor",
-        cannot=("posteriors",),
+        cannot=("posteriors", "unlabelled"),
         only={
             "merge": ("without `window`, unless the first events set the scales of Fourier features", {}),
             "workers": ("without `window`, unless the first events set the scales of Fourier features", {}),
@@ -524,7 +543,7 @@ DECLARED: dict[str, Declaration] = {
         "events of the window",
         "the label is a number, there are few events, and intervals shall widen where nothing is known",
         estimator="GaussianProcessRegressor",
-        cannot=("posteriors", "merge", "half-life", "workers"),
+        cannot=("posteriors", "merge", "half-life", "workers", "unlabelled"),
         settings=({"window": 40}, {"window": 12, "schema": "open", "max_values": 3}),
         river=({"window": 20},),
         task=REGRESSION,
@@ -537,7 +556,7 @@ DECLARED: dict[str, Declaration] = {
         "square of the columns, times leaves and bins",
         "the label is a number, and a feature decides which others count",
         estimator="BayesianTreeRegressor",
-        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
         settings=({}, {"schema": "open", "max_values": 3}),
         river=({},),
         task=REGRESSION,
@@ -552,7 +571,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="DriftAdaptiveRegressor",
         example={"learner": "bayesian-regression"},
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
         settings=(
             {"learner": "bayesian-regression", "window": 64},
             {
@@ -575,7 +594,7 @@ DECLARED: dict[str, Declaration] = {
         estimator="HalfLifeRegressor",
         example={"learner": "bayesian-regression"},
         can_be_wrapped=False,
-        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers"),
+        cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
         settings=(
             {"learner": "bayesian-regression", "half_lives": [None, 20.0]},
             {"learner": "bayesian-regression", "half_lives": [5.0], "schema": "open"},

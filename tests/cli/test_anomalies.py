@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from stream_bayes.cli.commands.anomalies import _ranked_apart
 from tests.cli.test_snapshots import run
 
 
@@ -61,6 +65,20 @@ def test_the_first_rows_of_a_group_are_not_odd_for_being_first(tmp_path: Path) -
     assert 101 in top["--no-shuffle"]
     assert "--no-shuffle" in run("anomalies", path).stderr
     assert "random order" not in run("anomalies", path, "--time", "u").stderr
+
+
+def test_the_rows_that_are_said_to_be_left_out_were_left_out() -> None:
+    rows: list[Any] = [(number, {}) for number in range(300)]
+
+    def rank(rows: Any, is_random: bool, apart: set[int]) -> Any:
+        """Score one row high, another one whenever a row is left out."""
+        return SimpleNamespace(
+            left_out={*apart},
+            scores={n: 1e6 if n == len(apart) else math.log(n + 1.0) for n, _ in rows},
+        )
+
+    ranking, apart = _ranked_apart(rows, rank)
+    assert len(apart) > 1 and ranking.left_out == apart
 
 
 def test_a_table_and_a_file_that_is_too_short(file: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ the laws are checked on.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from stream_bayes import (
     PredictionSets,
     Schema,
 )
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, VERBS, declaration_of
@@ -33,6 +35,7 @@ from tests.repository.declarations import RELATIVES
 from tests.verbs import Event, can
 
 MAILS: list[Event] = [("free pills now", "spam"), ("notes of the lunch", "ham")] * 15
+BY_ARGUMENT = ("workers", "half-life", "unlabelled")  # has a test of its own
 DECLARED = Schema({name: Nominal() for name in NOMINAL})  # what workers need
 
 
@@ -50,7 +53,7 @@ def events_for(model: Any, verb: str = "") -> list[Event]:
 def cases() -> Iterator[Any]:
     for name in (*LEARNERS, *REGRESSORS):
         only = declaration_of(name).only
-        verbs = [verb for verb in VERBS if verb not in only and verb not in ("workers", "half-life")]
+        verbs = [verb for verb in VERBS if verb not in only and verb not in BY_ARGUMENT]
         for place, settings in enumerate(settings_of(name)):
             if isinstance(settings.get("half_life"), str):
                 continue  # its samples have a time of their own: tests/laws
@@ -76,7 +79,7 @@ def test_a_verb_that_needs_arguments_works_with_them_and_is_refused_in_another_s
     name: str, tmp_path: Path
 ) -> None:
     for verb, (_, settings) in declaration_of(name).only.items():
-        if verb == "workers":
+        if verb in BY_ARGUMENT:
             continue
         assert can_in(settings, verb, name, tmp_path)
         others = [other for other in settings_of(name) if "max_values" not in other]
@@ -98,6 +101,23 @@ def test_workers_sum_what_the_row_says_where_all_features_are_declared(name: str
     }
     assert can("workers", makes["as declared"], [], tmp_path) == ("workers" not in declared.cannot)
     assert can("half-life", makes["as declared"], [], tmp_path) == ("half-life" not in declared.cannot)
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, *REGRESSORS])
+def test_events_without_a_label_are_learned_where_the_row_says(name: str, tmp_path: Path) -> None:
+    declared = declaration_of(name)
+    _, needed = declared.only.get("unlabelled", ("", {}))
+    takes = "unlabelled" in inspect.signature({**LEARNERS, **REGRESSORS}[name]).parameters
+    assert takes == ("unlabelled" not in declared.cannot)
+    plain = {**declared.example, **needed}
+    events = events_for(made(name, plain))
+    assert not can("unlabelled", lambda: made(name, plain), events, tmp_path)
+    if takes:
+        assert can("unlabelled", lambda: made(name, plain | {"unlabelled": "em"}), events, tmp_path)
+    if needed:
+        others = [other for other in settings_of(name) if "half_life" not in other]
+        with pytest.raises(BadValue, match="unlabelled='em' needs"):
+            [made(name, {**other, "unlabelled": "em"}) for other in others]
 
 
 def schema_for(name: str) -> Schema | None:

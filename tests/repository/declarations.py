@@ -23,9 +23,10 @@ PAGE = ROOT / "docs" / "which-learner.md"
 # What is no learner of the catalogue: the verbs that it does not have, or has in a way of its own.
 RELATIVES: dict[str, dict[str, str]] = {
     "DriftAdaptive": dict.fromkeys(
-        ("unlearn", "merge", "posteriors", "half-life", "loads alone", "workers"), "no"
+        ("unlearn", "merge", "posteriors", "half-life", "unlabelled", "loads alone", "workers"), "no"
     ),
-    "DecidingClassifier": dict.fromkeys(("merge", "posteriors", "half-life", "loads alone"), "no"),
+    "DecidingClassifier": dict.fromkeys(("merge", "posteriors", "half-life", "loads alone"), "no")
+    | {"unlabelled": "as the learner"},
     "PredictionSets": dict.fromkeys(
         (
             "unlearn",
@@ -40,7 +41,8 @@ RELATIVES: dict[str, dict[str, str]] = {
             "workers",
         ),
         "no",
-    ),
+    )
+    | {"unlabelled": "as the learner"},
     "SpamFilter": {
         "unlearn": "`forget(id)`",
         "merge": "`merge` alone",
@@ -49,6 +51,7 @@ RELATIVES: dict[str, dict[str, str]] = {
         "draws": "no",
         "explains features": "each token",
         "half-life": "no",
+        "unlabelled": "no",
         "many rows": "no",
         "workers": "in a pipeline",
     },

@@ -174,14 +174,15 @@ def _ranked_apart(
     the numbers of the rows that were not learned.
     """
     apart: set[int] = set()
-    for _ in range(MOST_ROUNDS):
-        ranking = rank(rows, is_random=True, apart=apart)
+    ranking = rank(rows, is_random=True, apart=apart)
+    for _ in range(MOST_ROUNDS - 1):
         tail = ScoreTail([*ranking.scores.values()])
         bound = FALSE_ALARMS / max(len(rows), 1)
         far = {number for number, score in ranking.scores.items() if tail.p_value(score, is_one=True) < bound}
         if far <= apart:
             break
         apart |= far
+        ranking = rank(rows, is_random=True, apart=apart)
     return ranking, apart
 
 

@@ -72,10 +72,14 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
-        """Learn a sample, and move the threshold by whether its set held the label; `kwargs` go to the classifier."""
+        """Learn a sample, and move the threshold by whether its set held the label; `kwargs` go to the classifier.
+
+        The label None, of an event without one, moves nothing.
+        """
         answer = self.classifier.predict_proba_one(x)
         self.classifier.learn_one(x, y, **kwargs)
-        self._sets.score(y, answer)
+        if y is not None:
+            self._sets.score(y, answer)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

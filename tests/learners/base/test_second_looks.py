@@ -167,7 +167,11 @@ def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> No
     ("kind", "make", "least"),
     [
         ("names", NaiveBayes, 0.93),
+        ("names", lambda: AODE(min_count=1), 0.93),
+        ("names", lambda: KDB(k=1), 0.93),
         ("chain", lambda: ODE(parents={f"f{f}": f"f{f - 1}" for f in range(1, 6)}), 0.93),
+        ("chain", TAN, 0.93),
+        ("chain", lambda: KDB(k=1), 0.9),  # its parents are chosen in another order than the chain's
         ("numbers", NaiveBayes, 0.9),
         ("together", QDA, 0.9),
         ("alike", LDA, 0.9),

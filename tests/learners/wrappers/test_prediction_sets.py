@@ -111,6 +111,15 @@ def test_what_cannot_be_is_refused() -> None:
             PredictionSets(NaiveBayes(), levels)
 
 
+def test_an_event_without_a_label_is_in_no_share() -> None:
+    source = random.Random(11)
+    model = PredictionSets(NaiveBayes(unlabelled="em"))
+    for number in range(200):
+        x, y = drifting(source, number)
+        model.learn_one(x, None if number % 5 and number > 20 else y)
+    assert model.unknown_ == 3  # the first of each label
+
+
 def test_several_levels_are_each_what_one_alone_is(tmp_path: Path) -> None:
     source = random.Random(7)
     both = PredictionSets(NaiveBayes(), [0.6, 0.95], by_class=True)
