@@ -77,6 +77,7 @@ def test_the_rows_that_are_said_to_be_left_out_were_left_out() -> None:
             scores={n: 1e6 if n == len(apart) else math.log(n + 1.0) for n, _ in rows},
         )
 
+    ranking: Any
     ranking, apart = _ranked_apart(rows, rank)
     assert len(apart) > 1 and ranking.left_out == apart
 
