@@ -41,6 +41,13 @@ class HiddenStates:
         What each number lacks of the highest of these, and the standard error of that.
     network
         A `BayesNet` with the chosen number, which has learned all rows.
+
+    Examples
+    --------
+    >>> rows = [{"sings": k % 2, "hums": k % 2} for k in range(40)]
+    >>> answer = hidden_states(rows, [("mood", "sings"), ("mood", "hums")], "mood", states=[1, 2], folds=2, restarts=1)
+    >>> answer.best, max(answer.scores, key=answer.scores.get), len(answer.network.query("mood"))
+    (2, 2, 2)
     """
 
     variable: Any
