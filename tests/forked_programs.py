@@ -27,10 +27,12 @@ def run_programs(programs: Sequence[str | Path], directory: Path) -> list[str]:
     """
     with tempfile.TemporaryDirectory(prefix="programs-") as named:
         wrong = Path(named, "wrong")
+        paths = [
+            program if isinstance(program, Path) else _written(program, Path(named, f"program_{number}.py"))
+            for number, program in enumerate(programs, 1)
+        ]
         said = [Path(named, f"said-{number}") for number, _ in enumerate(programs)]
-        process = FORKING.Process(
-            target=_work, args=(list(zip(programs, said, strict=True)), wrong, directory)
-        )
+        process = FORKING.Process(target=_work, args=(list(zip(paths, said, strict=True)), wrong, directory))
         process.start()
         process.join(SECONDS)
         if process.is_alive():
@@ -40,7 +42,7 @@ def run_programs(programs: Sequence[str | Path], directory: Path) -> list[str]:
         return [path.read_text("utf-8") for path in said]
 
 
-def _work(programs: list[tuple[str | Path, Path]], wrong: Path, directory: Path) -> None:
+def _work(programs: list[tuple[Path, Path]], wrong: Path, directory: Path) -> None:
     _point(sys.stderr, wrong)
     os.chdir(directory)
     sys.path.insert(0, str(directory))
@@ -48,13 +50,14 @@ def _work(programs: list[tuple[str | Path, Path]], wrong: Path, directory: Path)
     sys.warnoptions[:] = ["error"]  # of the processes that it starts
     for program, said in programs:
         _point(sys.stdout, said)
-        if isinstance(program, Path):
-            sys.argv[:] = [str(program)]
-            runpy.run_path(str(program), run_name="__main__")
-        else:
-            name = program.strip().splitlines()[0]
-            exec(compile(program, name, "exec"), {"__name__": "__main__"})  # noqa: S102  (of the docs)
+        sys.argv[:] = [str(program)]
+        runpy.run_path(str(program), run_name="__main__")
         sys.stdout.flush()
+
+
+def _written(program: str, path: Path) -> Path:
+    path.write_text(program, "utf-8")
+    return path
 
 
 def _point(stream: TextIO, path: Path) -> None:

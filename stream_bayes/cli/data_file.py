@@ -21,14 +21,8 @@ from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source, records_of
-from stream_bayes.streams.files.column_profile import (
-    FIRST_ROWS,
-    LEAST_ROWS,
-    MAX_CELLS,
-    ColumnProfile,
-    profile_of,
-    typed_profiles,
-)
+from stream_bayes.streams.files.code_columns import may_be_codes
+from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -39,6 +33,13 @@ from stream_bayes.streams.files.json_columns import (
     inferred_json_schema,
 )
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.table_profile import (
+    FIRST_ROWS,
+    LEAST_ROWS,
+    MAX_CELLS,
+    profile_of,
+    typed_profiles,
+)
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.binned_labels import BinnedLabels, cut_points
@@ -340,7 +341,7 @@ class DataFile:
                 lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
         if empty := [name for name, each in shown.items() if not each.values]:
             lines.append(f"  without any value: {listed(empty)}")
-        codes = [name for name, each in shown.items() if self.is_numeric(name) and each.may_be_codes]
+        codes = [name for name, each in shown.items() if self.is_numeric(name) and may_be_codes(each)]
         if codes:
             of = {name: shown[name].numbers_column for name in codes}
             reasons = [f"{name} (one for each {other})" if other else name for name, other in of.items()]

@@ -1,7 +1,8 @@
 """Apache Kafka as a source and a sink: exactly-once processing, and the recovery that it needs.
 
-`source` reads topics in the order of event time (`aligned_reader`); `sink` writes results. `delivery` sends a batch at
-a time, with the slices that it was made from in the `journal`; with `transactions`, each batch is committed once.
+`source` reads topics in the order of event time (`aligned_reader`), with the time of writing in place of
+`impossible_times`; `sink` writes results. `delivery` sends a batch at a time, with the slices that it was made from in
+the `journal`; with `transactions`, each batch is committed once.
 
 `recovery` starts a run: by `start_rules`, whether log, committed positions, journal and snapshot belong together
 (`topic_identity`, `history_check`, `read_trail`); with `transactions_in_doubt` ended; and with a `replay_plan`, whose

@@ -22,10 +22,10 @@ from stream_bayes.kafka.clients.factory import make_writer
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.sink import key_bytes, size_of
 from stream_bayes.streams.contracts.source import Record, Source
-from stream_bayes.streams.files.column_profile import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.table_profile import FIRST_ROWS, inferred_features
 from stream_bayes.streams.records.commands import COMMANDS
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-import msgspec
-
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.events.time import MAX_SKEW
 from stream_bayes.core.values.values import shown
@@ -21,6 +19,7 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.cluster import Cluster
+from stream_bayes.kafka.impossible_times import ImpossibleTimes
 from stream_bayes.kafka.read_trail import ReadTrail
 from stream_bayes.kafka.topic_identity import check_not_recreated
 from stream_bayes.streams.contracts.incidents import BAD_FIELDS, IMPOSSIBLE_TIMES, OUT_OF_ORDER, RESEEKS
@@ -137,7 +136,7 @@ class KafkaSource:
         self.start = start
         self.tombstones = tombstones
         self.stuck_seconds = stuck_seconds
-        self.max_skew = max_skew
+        self._impossible = ImpossibleTimes(max_skew)
         self.wait_idle = wait_idle
         self.share = share
         self.commands = commands
@@ -148,7 +147,7 @@ class KafkaSource:
         self._clock = clock
         self._reader: ReconnectingReader | None = None
         self._aligned: AlignedReader | None = None
-        self._out_of_order = self._impossible_times = 0
+        self._out_of_order = 0
         self._times = TimeCheck()
         self._ids: dict[str, str] = {}
         self._ends: Mapping[Partition, Position] = {}
@@ -241,31 +240,10 @@ class KafkaSource:
                 return None
             return Event({}, None, key, message.time, message.offset, ONE, TOMBSTONE, partition)
         record = decoder.decode(message.value, message.offset, partition, 1, key, message.time)
-        if (
-            record.time is not None
-            and message.time is not None
-            and record.time > message.time + self.max_skew
-        ):
-            return self._at_writing(record, message.time)
+        if message.time is not None and self._impossible.are_in(record, message.time):
+            self._times.inspect([record])  # which names another unit
+            return self._impossible.replaced(record, message.time)
         return record
-
-    def _at_writing(self, record: Record, written: float) -> Record:
-        """Return a record whose time cannot be with the time at which it was written. Log the first."""
-        self._times.inspect([record])  # which names another unit
-        self._impossible_times += 1
-        if self._impossible_times == 1:
-            (topic, number), moment = record.partition, record.time
-            logger.warning(
-                "the record at position %d of %s[%d] has the time %.15g, more than max_skew = %g seconds after it was "
-                "written, %.15g: such records are processed with the time of writing, and counted",
-                record.position,
-                topic,
-                number,
-                moment,
-                self.max_skew,
-                written,
-            )
-        return msgspec.structs.replace(record, time=written)
 
     def raw_of(self, event: Event, /) -> bytes | None:
         """Return the bytes of an event of the last batch, for its dead letter."""
@@ -377,7 +355,7 @@ class KafkaSource:
         bad_fields = sum(decoder.bad_fields.total() for decoder in self.decoders.values())
         return {
             BAD_FIELDS: bad_fields,
-            IMPOSSIBLE_TIMES: self._impossible_times,
+            IMPOSSIBLE_TIMES: self._impossible.count,
             OUT_OF_ORDER: self._out_of_order,
             RESEEKS: self.reseeks,
             **self._times.incidents,

@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from stream_bayes.streams.engine.progress import Progress
     from stream_bayes.streams.engine.saving import Schedule
     from stream_bayes.streams.engine.step import Step
-    from stream_bayes.streams.files.column_profile import inferred_schema
     from stream_bayes.streams.files.csv_sink import CSVSink
     from stream_bayes.streams.files.csv_source import CSVSource
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
+    from stream_bayes.streams.files.table_profile import inferred_schema
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
     from stream_bayes.streams.records.fields import Fields
@@ -111,7 +111,7 @@ _MODULES = {
     ),
     "streams.files.csv_sink": ("CSVSink",),
     "streams.files.csv_source": ("CSVSource",),
-    "streams.files.column_profile": ("inferred_schema",),
+    "streams.files.table_profile": ("inferred_schema",),
     "streams.files.json_lines": ("JSONLinesSource",),
     "streams.files.json_sink": ("JSONLinesSink",),
     "saving.snapshots.store": ("SnapshotStore",),

@@ -17,8 +17,8 @@ from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, BadValue, Undecodable
 from stream_bayes.serve.model_copy import ModelCopy
-from stream_bayes.streams.files.column_profile import profiled_columns
 from stream_bayes.streams.files.csv_format import CSVFormat
+from stream_bayes.streams.files.table_profile import profiled_columns
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder

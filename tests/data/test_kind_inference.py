@@ -9,8 +9,9 @@ import pytest
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.kind_inference import inferred_kind
-from stream_bayes.streams.files.column_profile import profiled_columns
+from stream_bayes.streams.files.code_columns import may_be_codes
 from stream_bayes.streams.files.csv_format import CSVFormat
+from stream_bayes.streams.files.table_profile import profiled_columns
 
 
 def test_a_word_for_an_amount_that_is_not_there_is_missing_however_often_it_stands() -> None:
@@ -96,13 +97,13 @@ def test_whole_numbers_with_one_name_each_may_be_codes() -> None:
         for k in range(200)
     ]
     profiles = profiled_columns(["fips", "county", "votes"], rows, CSVFormat())
-    assert [name for name, each in profiles.items() if each.may_be_codes] == ["fips"]
+    assert [name for name, each in profiles.items() if may_be_codes(each)] == ["fips"]
     assert profiles["fips"].numbers_column == "county"
     rows[7]["county"] = counties[3]  # a mistake
-    assert profiled_columns(["fips", "county"], rows, CSVFormat())["fips"].may_be_codes
+    assert may_be_codes(profiled_columns(["fips", "county"], rows, CSVFormat())["fips"])
     for row in rows[8:20]:
         row["county"] = counties[3]
-    assert not profiled_columns(["fips", "county"], rows, CSVFormat())["fips"].may_be_codes
+    assert not may_be_codes(profiled_columns(["fips", "county"], rows, CSVFormat())["fips"])
 
 
 def test_numbers_without_a_gap_that_stand_for_few_rows_may_be_groups() -> None:
@@ -111,7 +112,7 @@ def test_numbers_without_a_gap_that_stand_for_few_rows_may_be_groups() -> None:
     halves = ["-0.045", "0.051"] * 45
     rows = [dict(zip("abc", row, strict=True)) for row in zip(stratum, counts, halves, strict=True)]
     profiles = profiled_columns("abc", rows, CSVFormat())
-    assert [name for name, each in profiles.items() if each.may_be_codes] == ["a", "c"]
+    assert [name for name, each in profiles.items() if may_be_codes(each)] == ["a", "c"]
 
 
 def test_points_that_group_thousands_are_no_decimal_marks() -> None:

@@ -13,12 +13,12 @@ import pytest
 from stream_bayes.kafka import recovery
 from stream_bayes.kafka.clients.marks import Mark
 from stream_bayes.kafka.history_check import HistoryCheck
+from stream_bayes.kafka.impossible_times import ImpossibleTimes
 from stream_bayes.kafka.journal import entries_from
 from stream_bayes.kafka.recovery import JournalRecovery
-from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.engine.model_time import ModelTime
 from tests.kafka.simulation import Fault, Violation, plan_of, simulate, smallest
 
 HISTORIES = 500
@@ -112,14 +112,13 @@ def commits_without_a_snapshot(patch: pytest.MonkeyPatch) -> None:
 
 def believes_every_time(patch: pytest.MonkeyPatch) -> None:
     """A time in milliseconds moves the clock of the stream."""
-    whatever = property(lambda self: float("inf"), lambda self, seconds: None)
-    patch.setattr(KafkaSource, "max_skew", whatever, raising=False)
+    patch.setattr(ImpossibleTimes, "are_in", lambda self, record, written: False)
 
 
 def forgets_what_waits_for_the_clock(patch: pytest.MonkeyPatch) -> None:
     """A start loses the samples that are learned once the clock of the model starts."""
-    load = Step._load_time
-    patch.setattr(Step, "_load_time", lambda self, state: load(self, {**state, "held": []}))
+    load = ModelTime.load
+    patch.setattr(ModelTime, "load", lambda self, state: load(self, {**state, "held": []}))
 
 
 @pytest.mark.parametrize(

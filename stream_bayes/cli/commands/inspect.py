@@ -20,7 +20,9 @@ from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import REGRESSION
 from stream_bayes.private_files import write_private
-from stream_bayes.streams.files.column_profile import FIRST_ROWS, ID_EVENTS, ColumnProfile
+from stream_bayes.streams.files.code_columns import may_be_codes
+from stream_bayes.streams.files.column_profile import ID_EVENTS, ColumnProfile
+from stream_bayes.streams.files.table_profile import FIRST_ROWS
 
 __all__ = ["inspect"]
 
@@ -114,7 +116,7 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "row id" if not table.ids[name].recurring else f"{kind}, identifier?"
     if name in table.entities:
         return "entity"
-    if table.is_numeric(name) and profile.may_be_codes:
+    if table.is_numeric(name) and may_be_codes(profile):
         return f"{kind}, code?"
     if profile.kind.doubt and not is_changed:
         return f"{kind}, {profile.kind.doubt}"

@@ -41,11 +41,11 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import open_private
 from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
 from stream_bayes.streams.contracts.source import Source, records_of
-from stream_bayes.streams.files.column_profile import inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import json_bytes
+from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.constructors import from_file

@@ -23,12 +23,9 @@ from stream_bayes.core.events.actions import (
     Refuse,
     Relearn,
     admitted,
-    keepable,
-    without_features,
 )
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.events.pending_state import event_state, loaded_event
 from stream_bayes.core.events.time import StreamTime
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
 from stream_bayes.core.measures.label_sets import LabelSets
@@ -37,7 +34,6 @@ from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.measures.variable_errors import TargetErrors, VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.core.values.payloads import Payload, plain, tagged_payload, untagged_payload
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
@@ -61,6 +57,7 @@ from stream_bayes.streams.engine.dead_letters import (
     DeadLetters,
     event_json,
 )
+from stream_bayes.streams.engine.model_time import ModelTime
 from stream_bayes.streams.engine.newest_answers import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
@@ -71,10 +68,6 @@ from stream_bayes.streams.served_models.served import digest
 from stream_bayes.streams.served_models.unwrapping import answering_model, features_within
 
 __all__ = ["Step"]
-
-MOST_HELD = (
-    1_000  # samples and labels before the clock of the model starts; further labels do not wait for it
-)
 
 LabelIntervals = list[
     Mapping[Any, tuple[float, float]]
@@ -195,10 +188,9 @@ class Step:
         self._timed = cast("ServedInTime", model) if model.is_timed else None
         labels = None if pending is None or not isinstance(pending.time, StreamTime) else pending.time
         is_fading = model.is_timed and not model.is_unsupervised
-        self._clock = (labels or StreamTime(max_skew)) if is_fading else None  # of the model
-        self.time = labels or self._clock
-        # What came before the clock of the model had started: samples with labels, their predictions, and labels.
-        self._held: list[tuple[Event, Payload]] = []
+        clock = (labels or StreamTime(max_skew)) if is_fading else None
+        self._model_time = None if clock is None else ModelTime(clock, takes_labels=pending is not None)
+        self.time = labels or clock
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
         self.newest: NewestAnswers | None = None  # for the service; None without one
@@ -206,17 +198,12 @@ class Step:
     @property
     def has_model_clock(self) -> bool:
         """True if the model fades or drops by the times of records, so that there is a section of its time."""
-        return self._clock is not None
+        return self._model_time is not None
 
     @property
     def held(self) -> int:
         """The number of samples and labels that are not learned before the clock of the model has started."""
-        return len(self._held)
-
-    @property
-    def _has_own_errors(self) -> bool:
-        """True if the errors of variables are kept beside the losses."""
-        return self.errors is not None and self.errors is not self.losses
+        return 0 if self._model_time is None else self._model_time.held
 
     @property
     def output_class(self) -> type[Output] | type[NumberOutput] | type[TargetsOutput]:
@@ -316,13 +303,13 @@ class Step:
 
     def _process_readable(self, events: list[Event]) -> None:
         """Process samples whose labels the model reads."""
-        is_early = self._clock is not None and not self._clock.has_started
+        is_early = self._model_time is not None and not self._model_time.clock.has_started
         if (self.intervals is not None or is_early) and len(events) > 1:
             for event in events:
                 self._process_readable([event])
             return
         times = self._advance(events)
-        if times and self._awaits_start(events[0]):
+        if self._awaits_start(events[0]):
             self.processed += 1
             self._hold_sample(events[0])
             return
@@ -443,16 +430,13 @@ class Step:
     def _process_joined(self, event: Event, pending: Pending) -> None:
         for action in pending.advance(event):
             self._perform(action, action.event, pending)
-        clock = self._clock
-        if clock is not None:
-            if clock is not pending.time:
-                clock.advance(event)
-            if clock.has_started:
-                self._release()
-            elif event.kind is not SAMPLE and clock.seen and len(self._held) < MOST_HELD:
-                if isinstance(sound := admitted(event), Event):
-                    self._held.append((without_features(sound), None))
-                    return
+        time = self._model_time
+        if time is not None:
+            if time.clock is not pending.time:
+                time.clock.advance(event)
+            self._release(time)
+            if time.holds_label(event):
+                return
         for action in pending.arrive(event):
             self._perform(action, event, pending)
 
@@ -461,8 +445,8 @@ class Step:
         try:
             if isinstance(action, Predict):
                 self._predict(action, pending)
-            elif isinstance(action, Learn) and self._awaits_start(action.event):
-                self._held.append((replace(action.event, y=action.label), action.prediction))
+            elif isinstance(action, Learn) and (time := self._awaits_start(action.event)):
+                time.hold(replace(action.event, y=action.label), action.prediction)
             elif isinstance(action, Learn):
                 self._learn(action)
                 self._record_learned(action, pending)
@@ -500,8 +484,7 @@ class Step:
         if self._timed is None:
             answer = self.model.predict_then_learn(event.x, event.y, event.weight)
         else:
-            at = event.time if self._clock is None else self._clock.bounded(event.time)
-            answer = self._timed.predict_then_learn(event.x, event.y, event.weight, at)
+            answer = self._timed.predict_then_learn(event.x, event.y, event.weight, self._counted_at(event))
         self._add_answer(event, answer, version, intervals)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
@@ -512,8 +495,7 @@ class Step:
         if self._timed is None:
             self.model.learn(event.x, learn.label, event.weight)
         else:
-            at = event.time if self._clock is None else self._clock.bounded(event.time)
-            self._timed.learn(event.x, learn.label, event.weight, at)
+            self._timed.learn(event.x, learn.label, event.weight, self._counted_at(event))
 
     def _record_learned(self, learn: Learn, pending: Pending | None) -> None:
         """Score the prediction of a learned sample, and store the sample for corrections."""
@@ -529,33 +511,29 @@ class Step:
         model.relearn(was.encoded, was.label, action.label, was.weight, was.clock)
         pending.learned(action, was.encoded, model.clock)
 
-    # -- before the clock of the model starts --------------------------------------------------------------------------
+    # -- the time of the model ----------------------------------------------------------------------------------------
+
+    def _counted_at(self, event: Event) -> float | None:
+        """Return the time that an event counts at."""
+        return event.time if self._model_time is None else self._model_time.clock.bounded(event.time)
 
     def _advance(self, events: Sequence[Event]) -> list[float | None]:
         """Advance the clock of the model by samples; return the times that they count at."""
-        clock = self._clock
-        if clock is None:
+        time = self._model_time
+        if time is None:
             return [event.time for event in events] if self._timed is not None else []
-        times = []
-        for event in events:
-            clock.advance(event)
-            times.append(clock.bounded(event.time))
-        if clock.has_started:
-            self._release()
+        times = time.advance(events)
+        self._release(time)
         return times
 
-    def _awaits_start(self, event: Event) -> bool:
-        """Return True for an event with a time, before the clock of the model has started."""
-        clock = self._clock
-        return (
-            clock is not None
-            and not clock.has_started
-            and event.time is not None
-            and math.isfinite(event.time)
-        )
+    def _awaits_start(self, event: Event) -> ModelTime | None:
+        """Return the time of the model for an event that waits until it starts."""
+        time = self._model_time
+        return time if time is not None and time.awaits_start(event) else None
 
     def _hold_sample(self, event: Event) -> None:
         """Predict a sample, and hold it until the clock of the model starts; without a label, only predict it."""
+        assert self._model_time is not None
         try:
             version, intervals = self._current_version(), self._intervals(event)
             answer = self.model.answer(event.x)
@@ -563,25 +541,23 @@ class Step:
                 sound = admitted(event)
                 if isinstance(sound, RefusalReason):
                     raise BadValue(DETAILS[sound])
-                held = keepable(replace(sound, x=self.model.hold(event.x)))
-                self._held.append((held, plain(answer)))
+                self._model_time.hold(replace(sound, x=self.model.hold(event.x)), answer)
         except StreamBayesError as error:
             self._refuse(event, REFUSED, str(error))
         else:
             self._add_answer(event, answer, version, intervals)
 
-    def _release(self) -> None:
-        """Learn what came before the clock of the model started: times before its first count as that."""
-        held, self._held = self._held, []
-        for event, prediction in held:
+    def _release(self, time: ModelTime) -> None:
+        """Learn what waited for the clock of the model, if it has started."""
+        for event, prediction in time.release():
             if event.kind is not SAMPLE:
                 assert self.pending is not None
                 for action in self.pending.arrive(event):
                     self._perform(action, event, self.pending)
                 continue
-            assert self._clock is not None and event.time is not None
+            assert event.time is not None
             learn = Learn(event, event.y, prediction, event.time)
-            sample = replace(event, time=max(event.time, self._clock.first))
+            sample = replace(event, time=max(event.time, time.clock.first))
             try:
                 self._learn(replace(learn, event=sample))
                 self._record_learned(learn, self.pending)
@@ -667,46 +643,26 @@ class Step:
             "unlearned": self.unlearned,
             "dead_letters": self.dead_letters.state(),
         }
-        model, losses = self.model.freeze(), self.losses.state()
-        surprises = None if self.surprises is None else self.surprises.state()
-        errors = self.errors.state() if self._has_own_errors and self.errors is not None else None
-        held = None if self.pending is None else self.pending.content()
-        sets = None if self.sets is None else self.sets.state()
-        time = None if self._clock is None else self._time_state()
+        states = {"step": own, **{name: part.state() for name, part in self._parts().items()}}
+        model = self.model.freeze()
+        waiting = None if self.pending is None else self.pending.content()
 
         def sections() -> dict[str, dict[str, Any]]:
-            states = {"step": own, "model": model(), "losses": losses}
-            if surprises is not None:
-                states["surprises"] = surprises
-            if errors is not None:
-                states["errors"] = errors
-            if sets is not None:
-                states["sets"] = sets
-            if time is not None:
-                states["time"] = time
-            return states if held is None else states | {"pending": held.state()}
+            whole = {**states, "model": model()}
+            return whole if waiting is None else {**whole, "pending": waiting.state()}
 
         return sections
 
-    def _time_state(self) -> dict[str, Any]:
-        """Return the clock of the model and what is held until it starts."""
-        assert self._clock is not None
-        held = [[event_state(event), tagged_payload(prediction)] for event, prediction in self._held]
-        return {"clock": self._clock.state(), "held": held}
-
-    def _load_time(self, state: Mapping[str, Any]) -> None:
-        with refusing_bad_state():
-            held = [
-                (loaded_event(event), untagged_payload(prediction)) for event, prediction in state["held"]
-            ]
-            has_labels = all(event.kind is not SAMPLE or event.y is not None for event, _ in held)
-            expect(
-                has_labels and (self.pending is not None or all(event.kind is SAMPLE for event, _ in held)),
-                "it holds what is no sample",
-            )
-            assert self._clock is not None
-            self._clock.load(state["clock"])
-        self._held = held
+    def _parts(self) -> dict[str, Any]:
+        """Return the parts of the state, beside the model and what waits for labels, by the names of their sections."""
+        parts = {
+            "losses": self.losses,
+            "surprises": self.surprises,
+            "errors": None if self.errors is self.losses else self.errors,
+            "sets": self.sets,
+            "time": self._model_time,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
 
     def load_model(self, state: Mapping[str, Any]) -> None:
         """Load a model's state, and nothing else."""
@@ -721,13 +677,11 @@ class Step:
         BadState
             If they are not valid.
         """
-        kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
-        kept |= {"surprises"} if self.surprises is not None else set()
-        kept |= {"errors"} if self._has_own_errors else set()
-        kept |= {"time"} if self._clock is not None else set()
+        parts = self._parts()
+        kept = {"step", "model", *parts} | ({"pending"} if self.pending is not None else set())
         with refusing_bad_state():
             expect(
-                set(sections) - {"sets"} == kept,
+                set(sections) | {"sets"} == kept | {"sets"},
                 f"it has the sections {sorted(sections)}, expected {sorted(kept)}",
             )
             own = sections["step"]
@@ -735,17 +689,11 @@ class Step:
                 expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
             DeadLetters.check(own["dead_letters"])
         self.load_model(sections["model"])
-        self.losses.load(sections["losses"])
-        if self.surprises is not None:
-            self.surprises.load(sections["surprises"])
-        if self._has_own_errors and self.errors is not None:
-            self.errors.load(sections["errors"])
-        if self.sets is not None and "sets" in sections:
-            self.sets.load(sections["sets"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
-        if self._clock is not None:
-            self._load_time(sections["time"])
+        for name, part in parts.items():  # the time after what waits for labels: its clock may be theirs
+            if name in sections:
+                part.load(sections[name])
         self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]
         self.dead_letters.load(own["dead_letters"])
 

@@ -14,13 +14,9 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.schema import Schema
 from stream_bayes.streams.contracts.source import Source, records_of
-from stream_bayes.streams.files.column_profile import (
-    FIRST_ROWS,
-    ColumnProfile,
-    compare_columns,
-    typed_profiles,
-)
+from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.table_profile import FIRST_ROWS, compare_columns, typed_profiles
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder

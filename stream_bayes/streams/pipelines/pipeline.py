@@ -46,11 +46,6 @@ from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.column_profile import (
-    has_rows,
-    inferred_schema,
-    profile_of,
-)
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_lines import JSONLinesSource
@@ -58,6 +53,7 @@ from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.label_log import LabelLog
 from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.files.source import FileSource
+from stream_bayes.streams.files.table_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.pipelines.config import (
     CSVConfig,
     DriftConfig,

@@ -14,11 +14,11 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.registry import Registry
 from stream_bayes.streams.contracts.source import Source
-from stream_bayes.streams.files.column_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.table_profile import has_rows, inferred_schema, profile_of
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder

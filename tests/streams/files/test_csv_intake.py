@@ -12,9 +12,11 @@ import pytest
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
-from stream_bayes.streams.files.column_profile import ColumnProfile, inferred_schema, profile_of
+from stream_bayes.streams.files.code_columns import may_be_codes
+from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
+from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import whole
 
@@ -209,7 +211,7 @@ def test_a_profile_finds_ids_dates_and_codes(tmp_path: Path) -> None:
     assert [name for name, each in found.items() if each.kind.word == "date"] == ["day"]
     path.write_text("year,year_id,row\n" + "".join(f"{1950 + n},{1950 + n},{n}\n" for n in range(60)))
     assert [name for name, each in profile_of(path).items() if each.is_id] == ["year_id", "row"]
-    assert [name for name, each in found.items() if each.may_be_codes] == ["class", "visit_id"]
+    assert [name for name, each in found.items() if may_be_codes(each)] == ["class", "visit_id"]
     assert (found["size"].lowest, found["size"].highest, found["size"].distinct) == (0.0, 221.63, 600)
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import Exhausted, SchemaError, SourceError
-from stream_bayes.streams.files.column_profile import inferred_schema
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.table_profile import inferred_schema
 from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import continued, csv_text, events, whole
 

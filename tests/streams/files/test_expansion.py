@@ -23,8 +23,8 @@ from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
 from stream_bayes.streams.byte_files import avro_blocks, parquet_pages, spreadsheets
 from stream_bayes.streams.byte_files.avro_blocks import plain_container
-from stream_bayes.streams.files import column_profile
-from stream_bayes.streams.files.column_profile import profile_of, typed_profiles
+from stream_bayes.streams.files import table_profile
+from stream_bayes.streams.files.table_profile import profile_of, typed_profiles
 from tests.streams.files.reading import whole
 
 MANY = 24_000_000  # bytes that a small file claims to hold
@@ -315,7 +315,7 @@ def test_a_spreadsheet_beyond_the_limit_says_what_to_do(
 def test_a_table_of_too_many_columns_is_refused_by_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column_profile, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(table_profile, "MOST_COLUMNS", 3)
     path = tmp_path / "days.csv"
     path.write_text("a,b,c\n1,2,3\n")
     assert set(profile_of(path)) == {"a", "b", "c"}

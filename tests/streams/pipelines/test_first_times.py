@@ -232,7 +232,7 @@ def test_labels_of_samples_without_times_are_dead_letters_and_wait_for_no_clock(
 def test_labels_beyond_a_bound_do_not_wait_for_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_bayes.streams.engine.step.MOST_HELD", 10)
+    monkeypatch.setattr("stream_bayes.streams.engine.model_time.MOST_HELD", 10)
     text = COUNTED.replace('time = "at"', 'time = "at", type = "type"')
     rows: list[dict[str, object]] = [{"id": 0, "sky": "grey", "at": BEGIN}]
     rows += [{"id": number, "type": "label", "y": "rain"} for number in range(1, 30)]

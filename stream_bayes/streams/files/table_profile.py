@@ -1,0 +1,218 @@
+"""Profiles of all columns of a table, and inference of its features from the first rows."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.declarations import ColumnDeclaration
+from stream_bayes.data.kind_inference import sure_mark
+from stream_bayes.data.schema import Schema
+from stream_bayes.data.texts import MOST_WORDS, Text
+from stream_bayes.errors import SchemaError
+from stream_bayes.streams.contracts.source import records_of
+from stream_bayes.streams.files.code_columns import find_numbered_names
+from stream_bayes.streams.files.column_profile import ColumnProfile
+from stream_bayes.streams.files.csv_format import CSVFormat
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = [
+    *("FIRST_ROWS", "compare_columns", "first_rows", "has_rows", "inferred_features", "inferred_schema"),
+    *("profile_of", "profiled_columns", "typed_profiles"),
+]
+
+logger = logging.getLogger(__name__)
+
+FIRST_ROWS = 1000
+LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
+LEAST_WORDS = 10  # of a text, where a table has many
+MOST_COLUMNS = 1 << 15  # a profile takes some 16 KB
+
+
+def profiled_columns(
+    names: Iterable[str], rows: Iterable[Mapping[str, str | None]], form: CSVFormat
+) -> dict[str, ColumnProfile]:
+    """Return the profile of each column of some rows of text, by name."""
+    profiles = {name: ColumnProfile(name, form) for name in _bounded(names)}
+    listed = [*rows]
+    for row in listed:
+        for name, profile in profiles.items():
+            profile.add(row.get(name) or "")
+    compare_columns(profiles.values())
+    find_numbered_names(profiles, listed)
+    return profiles
+
+
+def _bounded(names: Iterable[str]) -> list[str]:
+    """Return the names of columns. Raise `SchemaError` for more than MOST_COLUMNS."""
+    listed = [*names]
+    if len(listed) > MOST_COLUMNS:
+        raise SchemaError(
+            f"expected at most {MOST_COLUMNS:,} columns whose kinds are inferred, got {len(listed):,}; keep those that "
+            "may tell about the target in a file of their own"
+        )
+    return listed
+
+
+def compare_columns(profiles: Iterable[ColumnProfile]) -> None:
+    """Settle what the columns of a table show together: the likely decimal mark, and the number of words of a text."""
+    profiles = [*profiles]
+    marks = Counter(mark for profile in profiles if (mark := sure_mark(profile.counts)) is not None)
+    if marks["."] != marks[","]:
+        for profile in profiles:
+            profile.decimal = max(marks, key=lambda mark: marks[mark])
+    texts = [profile for profile in profiles if isinstance(profile.kind.column, Text)]
+    for profile in texts if len(texts) > 1 else ():
+        column = profile.kind.column
+        assert isinstance(column, Text)
+        fewer = Text(column.words[: max(LEAST_WORDS, MOST_WORDS // len(texts))])
+        profile.kind = replace(profile.kind, column=fewer)
+
+
+def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProfile]:
+    """Return the profile of each field of rows whose values have a type; a row without the field lacks a value."""
+    names = _bounded(dict.fromkeys(name for row in rows for name in row))
+    profiles = {name: ColumnProfile(str(name)) for name in names}
+    for row in rows:
+        for name, profile in profiles.items():
+            profile.add_value(row.get(name))
+    compare_columns(profiles.values())
+    find_numbered_names(profiles, rows)
+    return profiles
+
+
+def profile_of(
+    path: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    rows: int = FIRST_ROWS,
+    columns: Sequence[str] | None = None,
+    form: CSVFormat | None = None,
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of columns of a CSV file, by its first rows; fewer rows of a file with many columns. `names`
+    are the columns to profile; all if not given. `rows` is the number of rows to examine. The other arguments are as of
+    a `CSVSource`.
+
+    Raises
+    ------
+    SourceError, SchemaError
+        As of a `CSVSource`.
+    """
+    form = CSVFormat() if form is None else form
+    # Nothing is missing to this source: the profile counts the texts that stand for a missing value.
+    with closing(CSVSource(path, columns=columns, form=replace(form, missing=()))) as source:
+        names = source.columns if names is None else names
+        rows = min(rows, max(LEAST_ROWS, MAX_CELLS // max(len(source.columns), 1)))
+        return profiled_columns(names, (event.x for event in first_rows(source, rows)), form)
+
+
+def inferred_features(
+    names: Iterable[str], rows: Iterable[Mapping[str, str | None]]
+) -> dict[str, ColumnDeclaration]:
+    """Infer the columns from the text of some rows: the kind to which at least 90 % of the values belong, else nominal.
+
+    A column without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows
+    alone. Of each row, the text of a feature is None if its value is missing.
+
+    Examples
+    --------
+    >>> rows = [{"sky": "grey", "wind": "3.5"}, {"sky": "blue", "wind": None}]
+    >>> inferred_features(["sky", "wind"], rows)
+    {'sky': Nominal(), 'wind': Numeric()}
+    """
+    profiles = profiled_columns(names, rows, CSVFormat())
+    return {name: profile.kind.column for name, profile in profiles.items()}
+
+
+def inferred_schema(
+    path: str | os.PathLike[str],
+    fields: Fields | None = None,
+    rows: int = FIRST_ROWS,
+    columns: Sequence[str] | None = None,
+    delimiter: str = ",",
+    missing: Iterable[str] = ("",),
+    form: CSVFormat | None = None,
+) -> Schema:
+    r"""Infer a schema from the first rows of a file.
+
+    A warning is logged for each column of which something cannot be known, such as dates of mixed order. Values and
+    classes are left open, for later rows may hold others. Numbers that are names, as of products, look like
+    any others: declare them nominal.
+
+    Parameters
+    ----------
+    path, fields, columns, delimiter, missing
+        As of a `CSVSource`.
+    rows
+        Number of rows to examine, including those that cannot be read.
+    form
+        The format of the file, in place of `delimiter` and `missing`.
+
+    Raises
+    ------
+    SourceError, SchemaError
+        As of a `CSVSource`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.csv")
+    ...     _ = path.write_text("sky,wind,rain\ngrey,3.5,yes\nblue,,no\n")
+    ...     inferred_schema(path, Fields(target="rain"))
+    Schema({'sky': Nominal(), 'wind': Numeric()}, target='rain')
+    """
+    form = CSVFormat(delimiter=delimiter, missing=tuple(missing)) if form is None else form
+    # Nothing is missing here: the profile counts the texts that stand for a missing value.
+    with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
+        _check_names(path, source.columns, source.fields)
+        names = list(filter(source.fields.is_feature, source.columns))
+        target, label_name = source.fields.target, source.fields.label_name(names)
+    profiles = profile_of(path, names, rows, columns, form)
+    features = {name: profile.kind.column for name, profile in profiles.items()}
+    for name, profile in profiles.items():
+        for warning in profile.kind.warnings:
+            logger.warning("%s: column %s: %s", path, name, warning)
+    if target is not None:
+        return Schema(features, target=label_name)
+    if "class" in features:
+        raise SchemaError(
+            f"{path}: the column 'class' has the target's usual name; name the target, or rename the column in "
+            f"{shown([*features])}"
+        )
+    return Schema(features)
+
+
+def _check_names(path: str | os.PathLike[str], names: Sequence[str], fields: Fields) -> None:
+    """Refuse a feature without a name: what stands there is an index that pandas wrote, as a rule."""
+    if "" in names and fields.is_feature(""):
+        raise SchemaError(
+            f"{path}: column {list(names).index('') + 1} of {len(names)} has no name, as an index that pandas writes; "
+            "give it one, or leave it out: --ignore '', or ignore = [\"\"] in a pipeline file"
+        )
+
+
+def first_rows(source: CSVSource, count: int) -> Iterable[Event]:
+    """Yield the events among the first `count` records of a file."""
+    return (record for record in records_of(source, count) if isinstance(record, Event))
+
+
+def has_rows(
+    path: str | os.PathLike[str],
+    fields: Fields | None = None,
+    columns: Sequence[str] | None = None,
+    form: CSVFormat | None = None,
+) -> bool:
+    """Return True if a file holds at least one row that can be read."""
+    if Path(path).exists() and not Path(path).stat().st_size:
+        return False
+    with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
+        return any(True for _ in first_rows(source, 1))
