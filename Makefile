@@ -56,8 +56,9 @@ check: setup lint  ## check style, types and the tests that your edit can break,
 	@$(BIN)/python $(PYTEST) --build=compiled $$($(BIN)/python -m tests.affected)
 	@$(BIN)/python -m stream_bayes.testing --once
 
-# Kafka's tests mostly wait, so they run at the same time as all others, in one process with one broker. Their output
+# Kafka's tests mostly wait, so they run at the same time as all others, in processes with a broker each. Their output
 # is shown in one piece, at their end: the lines of the others come as they go.
+KAFKA_WORKERS ?= 3
 .PHONY: test
 test: setup  ## run all tests on the compiled build
 	@$(MAKE) --no-print-directory --jobs=2 test-kafka test-all-but-kafka
@@ -70,7 +71,7 @@ test-all-but-kafka:
 .PHONY: test-kafka
 test-kafka:
 	@mkdir -p build
-	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka_broker >build/test-kafka.log 2>&1; status=$$?; \
+	@$(BIN)/python -m pytest --quiet -n $(KAFKA_WORKERS) --build=compiled tests/kafka_broker >build/test-kafka.log 2>&1; status=$$?; \
 		printf '\n== test: Kafka\n'; cat build/test-kafka.log; exit $$status
 
 # Needs Chromium with its driver, and nginx (apt-get install chromium chromium-driver nginx-light); what is missing is

@@ -16,10 +16,7 @@ logger = logging.getLogger(__name__)
 class ImpossibleTimes:
     """A bound of the times of records: no event happens after its record was written, but clocks differ.
 
-    Parameters
-    ----------
-    max_skew
-        The most seconds by which the time of a record may be after the time of writing.
+    `max_skew` is the most seconds by which the time of a record may be after the time of writing.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ class SpamFilter(base.Classifier):
     -----
     Counts and margins are whole numbers, so corrections are exact in any order: `correct(id, label)` leaves them as if
     the message had come with that label (and the margin as if it had been moved the other way at that time). Once
-    labels are found to be wrong, a message counts by the probability that its label is right. The
+    labels are found to be wrong, a message counts the less, the less probable its label is. The
     calibration uses only scores of messages that are not learned, and is corrected at the next replay. Replaying the
     same messages gives the same bytes. Memory: about 30 bytes a token besides its text, 4 a token of each receipt.
 

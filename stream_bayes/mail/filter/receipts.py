@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Receipt", "Receipts", "share_right"]
+__all__ = ["Receipt", "Receipts", "label_trust"]
 
 _OVERHEAD = 200  # bytes of a receipt besides its codes and id, about
 
@@ -44,12 +44,12 @@ class Receipt:
 
     @property
     def counted(self) -> int:
-        """The units that the message adds to the counts: fewer, the less probable its label is to be right, never none,
+        """The units that the message adds to the counts: fewer, the less its label is to be trusted, never none,
         as counts hold its tokens.
         """
         if not self.doubt:
             return self.units
-        return max(round(self.units * share_right(self.probability, self.doubt, self.label)), 1)
+        return max(round(self.units * label_trust(self.probability, self.doubt, self.label)), 1)
 
     def recoded(self, codes: NDArray[np.int32]) -> Receipt:
         """Return the receipt with new codes: `codes[old]` is the new one."""
@@ -168,13 +168,16 @@ def _hash(key: str) -> bytes:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def share_right(p: float, doubt: float, label: int) -> float:
-    """Return the probability that a label is right, if that of label 1 was p, and a share of labels is wrong.
+def label_trust(p: float, doubt: float, label: int) -> float:
+    """Return how far a label is to be trusted, if the probability of label 1 was p, and a share of labels is wrong.
+
+    It is the slope of the label's log-likelihood, as a part of what it is where no label is wrong: hardly anything of a
+    label that contradicts a clear score, and never quite 1.
 
     Examples
     --------
-    >>> [round(share_right(p, 0.05, 1), 3) for p in (0.01, 0.5, 0.99)]
-    [0.153, 0.947, 0.999]
+    >>> [round(label_trust(p, 0.05, 1), 3) for p in (0.01, 0.5, 0.99)]
+    [0.153, 0.9, 0.947]
     """
     agrees = (1.0 - 2.0 * doubt) * (p if label else 1.0 - p)
     return agrees / (agrees + doubt) if doubt else 1.0

@@ -26,7 +26,7 @@ from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Classes, ContestLabels
-from stream_bayes.mail.filter.receipts import Receipt, Receipts, share_right
+from stream_bayes.mail.filter.receipts import Receipt, Receipts, label_trust
 from stream_bayes.mail.filter.scorer import MessageScore
 
 __all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "label_error", "logistic"]
@@ -366,7 +366,7 @@ def label_error(p: float, doubt: float, label: int) -> float:
     Where a share of labels is wrong, it is that of the probability of the label as given, which is that of the true
     label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
     """
-    return (label - p) * share_right(p, doubt, label)
+    return (label - p) * label_trust(p, doubt, label)
 
 
 def logistic(x: float) -> float:

@@ -23,14 +23,8 @@ class ModelTime:
     """The clock of a model, with the samples and labels that wait until it starts.
 
     A time of a sample that is learned before the clock has started would be taken for the first of the stream, however
-    wrong it is.
-
-    Parameters
-    ----------
-    clock
-        The clock; that of waiting labels, if they wait by time.
-    takes_labels
-        True if labels come apart from their samples, and wait here too.
+    wrong it is. The clock may be that of waiting labels. `takes_labels` says that labels come apart from their samples,
+    and wait here too.
     """
 
     def __init__(self, clock: StreamTime, *, takes_labels: bool) -> None:

@@ -309,7 +309,7 @@ class Step:
                 self._process_readable([event])
             return
         times = self._advance(events)
-        if self._awaits_start(events[0]):
+        if times and self._awaits_start(events[0]):
             self.processed += 1
             self._hold_sample(events[0])
             return
