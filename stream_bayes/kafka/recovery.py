@@ -386,6 +386,9 @@ class JournalRecovery(OffsetRecovery):
                 trail=source.trail,
             )
             aligned.assign(starts)
+            reader.compare(
+                source.trail.marks
+            )  # the log may have lost its end since an earlier part of the replay
             is_done = False
             while not is_done:
                 try:
@@ -434,6 +437,7 @@ class JournalRecovery(OffsetRecovery):
         source = self.source
         with self._open_reader() as reader:
             slice_reader = SliceReader(reader, starts)
+            reader.compare(source.trail.marks)
             for entry, slices in work:
                 for ranges in slice_reader.read(slices):
                     if ranges is None:

@@ -13,6 +13,7 @@ from stream_bayes.kafka import slices as slices_module
 from stream_bayes.kafka import source as source_module
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
 from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.clients.marks import mark_of
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.slices import SliceReader
 from stream_bayes.kafka.source import KafkaSource
@@ -36,6 +37,7 @@ class FakeReader:
         self.silent = False
         self.begin = 0
         self.value = b"{}"
+        self.epoch_from: dict[Position, int] = {}  # of the leader from an offset on
 
     def _asked(self, name: str) -> None:
         assert not self.closed
@@ -53,7 +55,11 @@ class FakeReader:
             if at < self.begin:
                 raise position_lost()
             stop = at if self.silent or partition in self.paused else min(at + 2, self.ends[partition])
-            came += [Message(partition, offset, None, None, self.value) for offset in range(at, stop)]
+            for offset in range(at, stop):
+                epoch = max(
+                    (epoch for begin, epoch in self.epoch_from.items() if begin <= offset), default=-1
+                )
+                came.append(Message(partition, offset, None, None, self.value, epoch))
             self.next[partition] = stop
         return came
 
@@ -127,6 +133,48 @@ def test_a_log_that_lost_its_end_and_grew_again_while_nobody_read_it_is_not_read
     second.value = b"another"
     with pytest.raises(SourceError, match="its log lost its end"):
         reader.poll(100, 0)
+
+
+def test_a_log_that_lost_its_end_and_grew_again_while_it_was_read_is_not_read_on() -> None:
+    only = FakeReader({ONE: 9, OTHER: 9})
+    only.epoch_from = {0: 3}
+    reader = ReconnectingReader(one_after_the_other(only))
+    reader.assign({ONE: 0, OTHER: 0})
+    assert len(reader.poll(100, 0)) == 4
+    only.value, only.epoch_from = b"another", {0: 4}  # from the first record on
+    assert reader.poll(100, 0) == []
+    with pytest.raises(SourceError, match="its log lost its end"):
+        reader.poll(100, 0)
+
+
+def test_a_log_that_lost_its_end_since_the_check_at_the_start_is_not_read_on() -> None:
+    only = FakeReader({ONE: 9})
+    only.epoch_from = {0: 4}
+    reader = ReconnectingReader(one_after_the_other(only))
+    reader.assign({ONE: 2})
+    reader.compare({ONE: mark_of(Message(ONE, 1, None, None, b"{}", 3))})
+    assert reader.poll(100, 0) == []
+    assert offsets(reader.poll(100, 0), ONE) == [2]
+    only.value = b"another"
+    only.epoch_from = {0: 5}
+    assert reader.poll(100, 0) == []
+    with pytest.raises(SourceError, match="its log lost its end"):
+        reader.poll(100, 0)
+
+
+@pytest.mark.parametrize("begin", [0, 4], ids=["whole", "the record before expired"])
+def test_another_leader_is_no_fault(begin: int) -> None:
+    only = FakeReader({ONE: 8, OTHER: 8})
+    only.epoch_from = {0: 3, 4: 5}
+    reader = ReconnectingReader(one_after_the_other(only))
+    reader.assign({ONE: 1, OTHER: 0})
+    came = [*reader.poll(100, 0), *reader.poll(100, 0)]
+    assert (offsets(came, ONE), offsets(came, OTHER)) == ([1, 2, 3], [0, 1, 2, 3])
+    assert reader.position(ONE) == 4
+    only.begin = begin
+    for _ in range(5):
+        came += reader.poll(100, 0)
+    assert (offsets(came, ONE), offsets(came, OTHER)) == ([*range(1, 8)], [*range(8)])
 
 
 def test_a_last_record_that_expired_or_was_compacted_is_no_fault() -> None:

@@ -73,6 +73,11 @@ def test_a_rebuild_that_was_stopped_at_the_last_batch_of_its_replay_is_rebuilt_a
     simulate(105_948, directory / "history", [*plan, Fault(188, "stop", 2)])
 
 
+def test_a_log_that_lost_its_end_between_two_parts_of_a_replay_is_not_replayed_on(directory: Path) -> None:
+    plan = [Fault(189, "put", 400), Fault(190, "rebuild", 10), Fault(310, "lose tail", 400)]
+    simulate(28_226, directory / "history", plan)
+
+
 # -- mends taken out --------------------------------------------------------------------------------------------------
 
 

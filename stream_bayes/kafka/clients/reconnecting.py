@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 class ReconnectingReader:
     """A `Reader` that replaces its inner reader after a failure. The call that fails raises; the next one reconnects.
 
-    The log may lose its end and grow again while nobody reads it. So after a failure the last record of each partition
-    is read once more, and compared: if it is another one, the position is lost.
+    The log may lose its end and grow again. So after a failure, and before the first record of another leader, the last
+    record of each partition is read once more, and compared: if it is another one, the position is lost.
 
     An error of `make` is raised by the call that needed the reader, and the next call tries again. After
     `silent_seconds` without a record the reader counts as failed: a client may lose a thread, or look for a partition
@@ -43,6 +43,7 @@ class ReconnectingReader:
         self._next: dict[Partition, Position] = {}
         self._paused: set[Partition] = set()
         self._last: dict[Partition, Message | Mark] = {}  # that was returned, or read earlier
+        self._epochs: dict[Partition, int] = {}  # of the leader that wrote the last record, or the next one
         self._repeating: set[Partition] = set()  # partitions whose last record is read once more
         self._may_have_moved = False
         self._reader: Reader | None = make()
@@ -52,6 +53,7 @@ class ReconnectingReader:
         self._next = dict(positions)
         self._last_record_at = self._clock()
         self._last.clear()
+        self._epochs.clear()
         self._paused.clear()
         if self._reader is None:
             self._connect()
@@ -60,7 +62,9 @@ class ReconnectingReader:
 
     def compare(self, marks: Mapping[Partition, Mark]) -> None:
         """Compare the records before the positions with these marks, when they are read next."""
-        self._last |= marks
+        before = {part: mark for part, mark in marks.items() if mark.offset == self._next.get(part, 0) - 1}
+        self._last |= before
+        self._epochs |= {part: mark.epoch for part, mark in before.items() if mark.epoch >= 0}
         self._may_have_moved = True
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
@@ -69,6 +73,7 @@ class ReconnectingReader:
             messages = self._call(lambda reader: reader.poll(limit, seconds))
             if self._repeating:
                 messages = self._compared(messages)
+            messages = self._of_known_leaders(messages)
         except Interrupted:
             self._may_have_moved = True  # past messages that nobody got
             raise
@@ -94,6 +99,26 @@ class ReconnectingReader:
                 self._repeating.clear()
                 raise position_lost()
         return new
+
+    def _of_known_leaders(self, messages: list[Message]) -> list[Message]:
+        """Return the messages of each partition up to the first of another leader: its log may lack the one before."""
+        epochs = self._epochs
+        if all(epochs.get(message.partition) == message.epoch for message in messages):
+            return messages
+        accepted: list[Message] = []
+        waiting: set[Partition] = set()
+        for message in messages:
+            part = message.partition
+            if part in waiting:
+                continue
+            before = epochs.get(part)
+            epochs[part] = message.epoch
+            if before in (None, message.epoch):
+                accepted.append(message)
+            else:
+                waiting.add(part)
+                self._may_have_moved = True  # so that the record before is read once more
+        return accepted
 
     def position(self, partition: Partition) -> Position:
         position = self._call(lambda reader: reader.position(partition))
