@@ -58,7 +58,7 @@ check: setup lint  ## check style, types and the tests that your edit can break,
 
 # Kafka's tests mostly wait, so they run at the same time as all others, in processes with a broker each. Their output
 # is shown in one piece, at their end: the lines of the others come as they go.
-KAFKA_WORKERS ?= 3
+KAFKA_WORKERS ?= 2
 .PHONY: test
 test: setup  ## run all tests on the compiled build
 	@$(MAKE) --no-print-directory --jobs=2 test-kafka test-all-but-kafka
