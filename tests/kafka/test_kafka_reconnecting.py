@@ -147,6 +147,23 @@ def test_a_log_that_lost_its_end_and_grew_again_while_it_was_read_is_not_read_on
         reader.poll(100, 0)
 
 
+@pytest.mark.parametrize("is_another", [False, True])
+def test_a_log_that_lost_its_end_before_a_partition_was_added_is_not_read_on(is_another: bool) -> None:
+    only = FakeReader({ONE: 6, OTHER: 6})
+    reader = ReconnectingReader(one_after_the_other(only))
+    reader.assign({ONE: 0})
+    came = reader.poll(100, 0)
+    only.value = b"another" if is_another else only.value
+    reader.assign({ONE: 2, OTHER: 0})
+    if is_another:
+        with pytest.raises(SourceError, match="its log lost its end"):
+            reader.poll(100, 0)
+        return
+    for _ in range(4):
+        came += reader.poll(100, 0)
+    assert (offsets(came, ONE), offsets(came, OTHER)) == ([*range(6)], [*range(6)])
+
+
 def test_a_log_that_lost_its_end_since_the_check_at_the_start_is_not_read_on() -> None:
     only = FakeReader({ONE: 9})
     only.epoch_from = {0: 4}

@@ -15,6 +15,7 @@ from stream_bayes.kafka.clients.marks import Mark, mark_of
 __all__ = ["ReconnectingReader"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Message | Mark)
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +53,9 @@ class ReconnectingReader:
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._next = dict(positions)
         self._last_record_at = self._clock()
-        self._last.clear()
-        self._epochs.clear()
+        # Where reading goes on, as when partitions are added, the last record is compared too.
+        self._last = self._before_positions(self._last)
+        self._epochs = {part: epoch for part, epoch in self._epochs.items() if part in self._last}
         self._paused.clear()
         if self._reader is None:
             self._connect()
@@ -62,7 +64,7 @@ class ReconnectingReader:
 
     def compare(self, marks: Mapping[Partition, Mark]) -> None:
         """Compare the records before the positions with these marks, when they are read next."""
-        before = {part: mark for part, mark in marks.items() if mark.offset == self._next.get(part, 0) - 1}
+        before = self._before_positions(marks)
         self._last |= before
         self._epochs |= {part: mark.epoch for part, mark in before.items() if mark.epoch >= 0}
         self._may_have_moved = True
@@ -164,9 +166,7 @@ class ReconnectingReader:
 
     def _assign(self, reader: Reader) -> None:
         self._may_have_moved = False
-        self._repeating = {
-            part for part, last in self._last.items() if last.offset == self._next.get(part, 0) - 1
-        }
+        self._repeating = set(self._before_positions(self._last))
         try:
             reader.assign({part: at - (part in self._repeating) for part, at in self._next.items()})
             if self._paused:
@@ -174,6 +174,10 @@ class ReconnectingReader:
         except BaseException:  # a reader with other positions must not be polled
             self.close()
             raise
+
+    def _before_positions(self, records: Mapping[Partition, R]) -> dict[Partition, R]:
+        """Return the records that are just before the positions to read next."""
+        return {part: each for part, each in records.items() if each.offset == self._next.get(part, 0) - 1}
 
     def _track(self, messages: list[Message]) -> None:
         """Move past these messages; drop the reader after a long silence."""
