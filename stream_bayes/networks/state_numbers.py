@@ -106,8 +106,8 @@ def hidden_states(
     >>> for kind in rng.integers(2, size=400):
     ...     rows.append({name: bool(rng.random() < (0.1, 0.9)[kind]) for name in ("sings", "dances", "hums")})
     >>> edges = {"mood": [], "sings": ["mood"], "dances": ["mood"], "hums": ["mood"]}
-    >>> found = hidden_states(rows, edges, "mood", states=[1, 2, 3], restarts=1)
-    >>> found.best, sorted(round(share, 1) for share in found.network.query("mood").values())
+    >>> answer = hidden_states(rows, edges, "mood", states=[1, 2, 3], restarts=1)
+    >>> answer.best, sorted(round(share, 1) for share in answer.network.query("mood").values())
     (2, [0.5, 0.5])
     """
     graph = BayesNet(structure).structure
@@ -128,20 +128,28 @@ def hidden_states(
         for v in graph
         if v != variable
     }
-    if unseen := [v for v, known in values.items() if not known]:
+    if unseen := [v for v, names in values.items() if not names]:
         raise BadValue(f"no row has {shown(unseen)}; only one variable may be hidden")
+    if measured := [v for v, names in values.items() if any(map(_has_fraction, names))]:
+        raise BadValue(
+            f"{shown(measured)} hold measurements, not names: cut them into names, or leave them out"
+        )
     part_of = np.random.default_rng(seed).permutation(len(events)) % folds
     parts = [[row for row, part in zip(events, part_of, strict=True) if part == k] for k in range(folds)]
     learner = _HiddenLearner(graph, variable, values, restarts, strength, seed)
-    losses = {number: np.concatenate(list(learner.predicted(parts, number))) for number in numbers}
-    scores = {number: float(each.mean()) for number, each in losses.items()}
+    predicted = {number: np.concatenate(list(learner.predicted(parts, number))) for number in numbers}
+    scores = {number: float(each.mean()) for number, each in predicted.items()}
     highest = max(scores, key=scores.__getitem__)
     behind = {}
-    for number, each in losses.items():
-        difference = losses[highest] - each
+    for number, each in predicted.items():
+        difference = predicted[highest] - each
         behind[number] = (float(difference.mean()), float(difference.std() / math.sqrt(len(difference))))
     best = next(number for number in numbers if behind[number][0] <= DOUBT * behind[number][1])
     return HiddenStates(variable, best, scores, behind, learner.learned(events, best))
+
+
+def _has_fraction(value: Any) -> bool:
+    return isinstance(value, float) and not value.is_integer()
 
 
 class _HiddenLearner:
@@ -186,8 +194,8 @@ class _HiddenLearner:
         keys = [tuple(row.get(v) for v in self.values) for row in rows]
         answers: dict[tuple[Any, ...], float] = {}
         for key in dict.fromkeys(keys):
-            known = {v: value for v, value in zip(self.values, key, strict=True) if not is_missing(value)}
-            answers[key] = network.log_probability_of_evidence(known) if known else 0.0
+            evidence = {v: value for v, value in zip(self.values, key, strict=True) if not is_missing(value)}
+            answers[key] = network.log_probability_of_evidence(evidence) if evidence else 0.0
         return np.array([answers[key] for key in keys])
 
     def predicted(self, parts: Sequence[Sequence[Mapping[Any, Any]]], number: int) -> Iterator[Floats]:

@@ -45,6 +45,12 @@ def test_the_number_that_rows_were_drawn_with_is_chosen(states: int, gaps: float
     assert f"{states} states" in next(line for line in str(answer).splitlines() if "chosen" in line)
 
 
+def test_measurements_are_no_names() -> None:
+    rows = [{**row, "x1": number * 0.37} for number, row in enumerate(drawn(2, 60, 3))]
+    with pytest.raises(BadValue, match=r"\['x1'\] hold measurements, not names"):
+        chosen(rows)
+
+
 def test_one_state_scores_as_the_shares_of_independent_values() -> None:
     rows = drawn(2, 60, 3)
     answer = chosen(rows, states=[1], folds=2, seed=4)

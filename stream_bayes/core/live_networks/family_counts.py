@@ -148,8 +148,8 @@ class CountedCells(NamedTuple):
             if row in position:
                 left[position[row]] -= weight
                 samples[position[row]] -= weight if weight.is_integer() else 1.0
-        kept = (left > ROUNDED) & (samples > 0.0)
-        return CountedCells(self.members, self.codes[kept], left[kept], samples[kept])
+        counted = (left > ROUNDED) & (samples > 0.0)
+        return CountedCells(self.members, self.codes[counted], left[counted], samples[counted])
 
 
 def _is_bool(value: Value) -> bool:
