@@ -21,7 +21,7 @@ import stream_bayes
 from benchmarks import accuracy
 from benchmarks.drift import search
 from benchmarks.harness import Case, Result, measure
-from benchmarks.networks import live, questions, structures
+from benchmarks.networks import live, numbers, questions, structures
 from benchmarks.picture import svg_of
 from benchmarks.speed import batches, engine, kafka, naive_bayes, pairs, snapshots, state, text, unlearning
 
@@ -34,6 +34,7 @@ FAMILIES = (
     pairs,
     questions,
     live,
+    numbers,
     structures,
     state,
     search,

@@ -58,7 +58,7 @@ def in_turn(network: Network, seed: int) -> list[Network]:
     """Return networks in which three tables change, one after another; in the last one the first table is back."""
     children = [name for name in network.structure if network.structure.parents(name)]
     chosen = np.random.default_rng(seed).choice(len(children), 3, replace=False)
-    worlds = []
+    worlds: list[Network] = []
     for place in chosen:
         worlds.append(with_new_tables(worlds[-1] if worlds else network, seed, [children[place]]))
     back = {**worlds[-1].tables, children[chosen[0]]: network.tables[children[chosen[0]]]}
@@ -157,7 +157,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return 2
     for world in options.world or WORLDS:
         runs = [measured(options.variables, world, options.first + k) for k in range(options.seeds)]
-        ours, best = (np.mean([run[kind] for run in runs], axis=0) for kind in (0, 1))
+        ours, best = np.mean([run[0] for run in runs], axis=0), np.mean([run[1] for run in runs], axis=0)
         adopted = [
             [entry["candidate"] for entry in run[2].log.entries if entry["what"] == "adopted"] for run in runs
         ]

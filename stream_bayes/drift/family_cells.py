@@ -176,7 +176,7 @@ class MixedCells:
             kept = {v: each[there] for v, each in column.items()}
             configuration = self._configuration(counts, v, kept)
             if counts.kinds[v]:
-                values, half = self._residuals(counts, v, kept)
+                values, half = self._residuals(counts, v, kept, configuration)
                 configuration = configuration * (HALVES if counts.numeric_parents(v) else 1) + half
             else:
                 values = kept[v].astype(np.int64)
@@ -195,20 +195,18 @@ class MixedCells:
         return configuration
 
     def _residuals(
-        self, counts: MixedCounts, v: Value, column: dict[Value, Column]
+        self, counts: MixedCounts, v: Value, column: dict[Value, Column], configuration: CellNumbers
     ) -> tuple[CellNumbers, CellNumbers]:
         """Return the bin of each number's residual, and the half that its mean is in."""
         nominal = counts.nominal_parents(v)
         parents = np.array([column[p] for p in counts.numeric_parents(v)], np.float64).reshape(
             -1, len(column[v])
         )
-        names = np.array([column[p] for p in nominal], np.int64).reshape(-1, len(column[v]))
-        met, which = np.unique(names, axis=1, return_inverse=True)
         means, spread = np.zeros(len(column[v])), np.zeros(len(column[v]))
-        for k, codes in enumerate(met.T.tolist()):
-            values = {p: counts.vocabulary(p)[code] for p, code in zip(nominal, codes, strict=True)}
+        for first in np.unique(configuration, return_index=True)[1].tolist():
+            values = {p: counts.vocabulary(p)[int(column[p][first])] for p in nominal}
             line = self._model.families.numeric(v, values).linear()
-            rows = which.reshape(-1) == k
+            rows = configuration == configuration[first]
             means[rows] = line.intercept + np.array(line.slopes) @ parents[:, rows]
             spread[rows] = np.sqrt(line.variance)
         residuals = (column[v].astype(np.float64) - means) / spread

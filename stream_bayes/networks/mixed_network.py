@@ -18,7 +18,7 @@ from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.mixed_completions import completions
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
-from stream_bayes.core.live_networks.mixed_families import MixedFamilies
+from stream_bayes.core.live_networks.mixed_families import LiveFamilies
 from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.live_networks.normal_scores import NormalScores, ScoredMixture
 from stream_bayes.core.measures.score_tail import ScoreTail
@@ -193,7 +193,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         cut_over = 0 if self.is_growing else window
         self.store = MixedCounts(graph, declared, max_values, float(strength), cut_over)
         self._ignored = IgnoredFeatures(graph, schema, takes_all=self.is_growing and schema is None)
-        self.families = MixedFamilies(self.store, float(strength))
+        self.families = LiveFamilies(self.store, float(strength))
         self.inference = MixedInference(self.families)
         self._recent: deque[tuple[dict[Any, Any], float]] = deque(maxlen=window)  # events and weights
         self._ranks: dict[Any, NormalScores] = {}

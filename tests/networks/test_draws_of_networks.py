@@ -167,7 +167,7 @@ def test_draws_of_names_and_numbers_have_the_density_of_an_event_as_mean() -> No
     family = model.families.numeric("price", x)
     mean, away = family.mean_at([9.0])
     means = [each.numeric("price", x).mean_at([9.0])[0] for each in worlds]
-    expected = family.factor[-1][-1] ** 2 / (family.freedom - 1.0) * (1.0 / family.weight + away)
+    expected = family.factor[-1] ** 2 / (family.freedom - 1.0) * (1.0 / family.weight + away)
     assert np.mean(means) == pytest.approx(mean, abs=4.0 * math.sqrt(expected / draws))
     assert np.var(means) == pytest.approx(expected, rel=0.35)
 

@@ -54,9 +54,8 @@ def trained(count: int = 60, **arguments: Any) -> MixedNetwork:
 def test_a_number_alone_is_predicted_as_by_integrating_over_mean_and_variance() -> None:
     rng = np.random.default_rng(1)
     y, strength = rng.normal(3.0, 2.0, 4), 0.8
-    family = NumericFamily(
-        [Marginal(9.0, 2.0, 1.5)], 4.0, [y.mean()], [[((y - y.mean()) ** 2).sum()]], strength
-    )
+    family = NumericFamily(1, strength)
+    family.fill([Marginal(9.0, 2.0, 1.5)], 4.0, [y.mean()], [[((y - y.mean()) ** 2).sum()]])
     scaled, light = (y - 2.0) / 1.5, 0.1 * strength
 
     def integral(new: float | None) -> float:
@@ -84,7 +83,8 @@ def test_a_number_given_others_is_the_ratio_of_multivariate_student_densities() 
     center, freedom = n * mean / (light + n), s + 2.0 + n
     scale = matrix * (light + n + 1.0) / (light + n) / freedom
     centered = rows - rows.mean(axis=0)
-    family = NumericFamily(units, 6.0, rows.mean(axis=0).tolist(), (centered.T @ centered).tolist(), s)
+    family = NumericFamily(3, s)
+    family.fill(units, 6.0, rows.mean(axis=0), centered.T @ centered)
     new = [4.2, 6.5, 3.0]
     at = (np.array(new) - [u.mean for u in units]) / [u.spread for u in units]
     whole = scipy.stats.multivariate_t(center, scale, freedom).logpdf(at)
@@ -388,3 +388,27 @@ def test_events_are_scored_and_explained_before_a_parent_ever_had_a_value() -> N
     assert model.explain_one(event).total == pytest.approx(model.score_one(event))
     with pytest.raises(NoValueKnown, match="'x'"):
         model.query("x")
+
+
+def test_a_family_read_again_for_each_event_has_the_density_of_one_that_is_made_anew() -> None:
+    model = trained(40)
+    anew = MixedFamilies(model.store, 1.0)
+    odd: dict[str, Any] = {
+        "a": "w",
+        "b": True,
+        "x": 3.0,
+        "y": 11.0,
+        "z": -2.0,
+    }  # a name that was never learned
+    whole_events: list[dict[Any, Any]] = [*map(dict, events(6)), odd, {**odd, "x": 1e90}]
+    for x in whole_events:
+        for v in GRAPH:
+            assert model.families.log_density(v, x) == pytest.approx(anew.log_density(v, x), rel=1e-12)
+        whole = math.fsum(anew.log_density(v, x) for v in GRAPH)
+        assert model.log_density_one(x) == pytest.approx(whole, rel=1e-12)
+    model.learn_one(odd)
+    assert model.families.states("a") == ["u", "v", "w"]
+    model.unlearn_one(odd)  # the next value is as many as this one was
+    model.learn_one({**odd, "a": "t"})
+    assert model.families.states("a") == ["t", "u", "v"]
+    assert model.log_density_one(odd) == pytest.approx(math.fsum(anew.log_density(v, odd) for v in GRAPH))

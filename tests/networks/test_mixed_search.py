@@ -34,7 +34,8 @@ def sequential(
         seen: Any = np.array(before.setdefault(configuration, []), float).reshape(-1, len(family))
         mean: Any = seen.mean(axis=0) if len(seen) else np.zeros(len(family))
         products = (seen - mean).T @ (seen - mean)
-        posterior = NumericFamily(units, float(len(seen)), mean.tolist(), products.tolist(), strength)
+        posterior = NumericFamily(len(units), strength)
+        posterior.fill(units, float(len(seen)), mean, products)
         total += posterior.predict([row[v] for v in numbers]).log_density(row[child])
         before[configuration].append([row[v] for v in family])
     return total

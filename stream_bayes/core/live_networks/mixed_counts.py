@@ -20,24 +20,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_bayes.core.counts._moments import CoMoments
 from stream_bayes.core.counts.contexts import ContextContent
 from stream_bayes.core.counts.edge_cuts import edge_cuts
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.live_networks._numeric_family import NumericFamily, cell_of, marginal_of
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import is_number, no_features, read_number
 from stream_bayes.core.values.values import Value, canonical, is_missing, name_order, shown, tagged, untagged
 from stream_bayes.errors import BadValue, CannotMerge, KindChanged, StreamBayesError, UnknownFeature
 
-__all__ = ["LARGEST_NUMBER", "Declared", "Marginal", "MixedCounts", "Sums"]
+__all__ = ["LARGEST_NUMBER", "Declared", "Marginal", "MixedCounts"]
 
 LARGEST_NUMBER = 1e100  # its square, times any weight, is still finite
 REST = "<other>"  # the value of those beyond `max_values`
 
 FIRST_CUT = 50  # events of a name
+NO_PAIRS = CoMoments(0, 2)  # the products of a family without events
 
 Cuts = tuple[float, ...]  # the lower bounds of all bins but the first
 Values = Mapping[Value, Any]
@@ -63,14 +66,6 @@ class Marginal(NamedTuple):
     weight: float
     mean: float
     spread: float
-
-
-class Sums(NamedTuple):
-    """The sums of a family's numbers in one configuration: the weight, the means, and the products about them."""
-
-    weight: float
-    means: list[float]
-    products: list[list[float]]
 
 
 class MixedCounts:
@@ -104,7 +99,9 @@ class MixedCounts:
         self._cut_parents: dict[Value, tuple[Value, ...]] = {}
         self._name = {v: _text(v) for v in structure.variables}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
+        self._slots: dict[Value, tuple[int, ...]] = {}  # of a family's numbers, in `alone`
         self.changes = 0
+        self._losses = 0  # changes that may have taken values away
         self._set_kinds({v: declared.kinds[v] for v in structure.variables if v in declared.kinds})
 
     # -- kinds --------------------------------------------------------------------------------------------------------
@@ -123,6 +120,7 @@ class MixedCounts:
                 if self.cut_over and any(p not in self.declared.cuts for p in self._cut_parents[v]):
                     self._to_cut[v] = []
                 self.families[v] = self._new_store(v)
+                self._slots.pop(v, None)
 
     def _new_store(self, v: Value) -> CountStore:
         labels = Vocabulary(((),), None, not self.nominal_parents(v) and not self.cut_parents(v))
@@ -150,8 +148,9 @@ class MixedCounts:
 
     def configuration(self, v: Value, values: Mapping[Value, Any]) -> tuple[Value, ...]:
         """Return the values of a variable's nominal parents, then the bins of the numbers above a name."""
-        names = tuple(values[p] for p in self.nominal_parents(v))
-        return (*names, *(bisect_right(self.cuts[p, v], values[p]) for p in self.cut_parents(v)))
+        configuration = [values[p] for p in self._nominal_parents.get(v, ())]
+        configuration += [bisect_right(self.cuts[p, v], values[p]) for p in self._cut_parents.get(v, ())]
+        return tuple(configuration)
 
     def reshape(
         self,
@@ -189,7 +188,8 @@ class MixedCounts:
         clock = self.clock
         self.cuts = {edge: tuple(moved(edge[0], cut) for cut in each) for edge, each in self.cuts.items()}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
-        self.families, self._to_cut = {}, {}
+        self.families, self._to_cut, self._slots = {}, {}, {}
+        self._losses += 1
         self._set_kinds({})
         for values, weight in rows:
             self.add(values, weight)
@@ -291,10 +291,12 @@ class MixedCounts:
             raise UnknownFeature(f"feature {shown(undeclared[0])} is not declared in the schema")
         values: dict[Value, Any] = {}
         for v in self.structure.variables:
-            value = x.get(v)
+            value, kind = x.get(v), self.kinds.get(v)
+            if kind and type(value) is float and -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
+                values[v] = value
+                continue
             if is_missing(value):
                 continue
-            kind = self.kinds.get(v)
             if kind or (kind is None and _is_measured(value)):
                 number = read_number(v, value, declared=False)
                 if not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
@@ -347,9 +349,12 @@ class MixedCounts:
         self, values: Mapping[Value, Any], weight: float, variables: Sequence[Value] | None = None
     ) -> None:
         """Count an event in families, all or some; keep it for those that are to be cut."""
+        kept = []
         for v, x, configuration in self._rows(values, variables):
             self.families[v].learn(x, configuration, weight)
-        for v in [v for v, _, _ in self._rows(values, variables) if v in self._to_cut]:
+            if v in self._to_cut:
+                kept.append(v)
+        for v in kept:
             self._keep_to_cut(v, values, weight)
 
     def _keep_to_cut(self, v: Value, values: Values, weight: float) -> None:
@@ -387,6 +392,7 @@ class MixedCounts:
                 store.learn(x, configuration, weight)
             raise
         self.changes += 1
+        self._losses += 1
 
     def _row_alone(self, values: Mapping[Value, Any]) -> tuple[dict[str, Any], tuple[()]]:
         # A tuple is a name whatever it holds, so whole numbers that are names are counted as such.
@@ -396,11 +402,17 @@ class MixedCounts:
         self, values: Mapping[Value, Any], variables: Sequence[Value] | None = None
     ) -> Iterator[tuple[Value, dict[str, Any], tuple[Value, ...]]]:
         """Yield the families that an event is complete for, each with its row and its configuration."""
+        names = self._name
         for v in self.families if variables is None else variables:
-            family = (*self.structure.parents(v), v)
-            if v in self.families and all(each in values for each in family):
-                counted = (*self.numeric_parents(v), v)
-                yield v, {self._name[each]: values[each] for each in counted}, self.configuration(v, values)
+            if v not in values or v not in self.families:
+                continue
+            for p in self.structure.parents(v):
+                if p not in values:
+                    break
+            else:
+                x = {names[p]: values[p] for p in self._numeric_parents[v]}
+                x[names[v]] = values[v]
+                yield v, x, self.configuration(v, values)
 
     # -- what is held -------------------------------------------------------------------------------------------------
 
@@ -439,33 +451,40 @@ class MixedCounts:
         encoder, numbers = self.alone.encoder, self.alone.tables.gaussians
         if self._name[v] not in encoder.features:
             return Marginal(0.0, 0.0, 1.0)
-        numbers.settle_all()
-        cell = encoder.features[self._name[v]].slot * numbers.classes
-        weight, mean = float(numbers.weight[cell]), float(numbers.mean[cell])
-        if weight <= 0.0:
-            return Marginal(0.0, 0.0, 1.0)
-        # Numbers that do not differ tell nothing of their spread: a thousandth of their size keeps densities finite.
-        spread = math.sqrt(max(float(numbers.m2[cell]), 0.0) / weight)
-        size = abs(mean)
-        return Marginal(weight, mean, spread if spread > 1e-9 * size and spread > 0.0 else 1e-3 * size or 1.0)
+        return Marginal(*marginal_of(numbers, encoder.features[self._name[v]].slot))
 
-    def sums(self, v: Value, configuration: tuple[Value, ...]) -> Sums:
-        """Return the sums of a numeric variable's family in a configuration; its own come last."""
-        size = len(self.numeric_parents(v)) + 1
+    def read_family(self, family: NumericFamily, v: Value, configuration: tuple[Value, ...]) -> None:
+        """Fill the family of a numeric variable with its sums in a configuration."""
+        slots = self._slots.get(v)
+        if slots is None:
+            features = [
+                self.alone.encoder.features.get(self._name[each]) for each in (*self.numeric_parents(v), v)
+            ]
+            slots = tuple(-1 if feature is None else feature.slot for feature in features)
+            if -1 not in slots:
+                self._slots[v] = slots
+        alone, store = self.alone.tables.gaussians, self.families.get(v)
+        if store is None:
+            family.read(alone, slots, alone, NO_PAIRS, -1)
+            return
+        label, tables = store.encoder.labels.find(configuration), store.tables
+        family.read(alone, slots, tables.gaussians, tables.co_moments, label)
+
+    def cell(self, v: Value, configuration: tuple[Value, ...], value: Value) -> tuple[float, float]:
+        """Return the weight of a value of a nominal variable in a configuration, and that of all its values there."""
         store = self.families.get(v)
         label = -1 if store is None else store.encoder.labels.find(configuration)
         if store is None or label < 0:
-            return Sums(0.0, [0.0] * size, [[0.0] * size for _ in range(size)])
-        numbers, pairs = store.tables.gaussians, store.tables.co_moments
-        numbers.settle_all()
-        cells = [k * numbers.classes + label for k in range(size)]
-        weight = float(numbers.weight[cells[-1]])
-        products = [[0.0] * size for _ in range(size)]
-        for i in range(size):
-            products[i][i] = max(float(numbers.m2[cells[i]]), 0.0)
-            for j in range(i if weight > 0.0 else 0):
-                products[i][j] = products[j][i] = pairs.moments(i, j, label, numbers)[3]
-        return Sums(weight, [float(numbers.mean[cell]) for cell in cells], products)
+            return 0.0, 0.0
+        feature = store.encoder.features[self._name[v]]
+        weight, total = cell_of(store.tables.values, feature.slot, feature.vocabulary.find(value), label)
+        return weight, total
+
+    def changes_of_names(self, v: Value) -> tuple[int, int]:
+        """Return what differs whenever a nominal variable holds other values than before."""
+        feature = self.alone.encoder.features.get(self._name[v])
+        held = 0 if feature is None else int(self.alone.tables.values.distinct[feature.slot])
+        return self._losses, held
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

@@ -33,20 +33,22 @@ class _DrawnFamily(NumericFamily):
     """A number given its numeric parents, with drawn coefficients and variance."""
 
     def __init__(self, family: NumericFamily, rng: np.random.Generator) -> None:
-        *above, last = family.factor
-        self.units, self.weight, self.freedom = family.units, family.weight, family.freedom
-        self.deviation = last[-1] / math.sqrt(rng.chisquare(family.freedom + len(above)))
-        noise = (self.deviation * rng.standard_normal(len(last))).tolist()
-        self.means = [*family.means[:-1], family.means[-1] + noise[-1] / math.sqrt(family.weight)]
-        self.factor = [
-            *above,
-            [*(each + off for each, off in zip(last[:-1], noise, strict=False)), self.deviation],
-        ]
+        size = family.size
+        super().__init__(size, family.strength)
+        self.centre, self.spread = family.centre, family.spread
+        self.weight, self.freedom = family.weight, family.freedom
+        mean, factor = np.array(family.mean), np.array(family.factor).reshape(size, size)
+        self.deviation = float(factor[-1, -1]) / math.sqrt(rng.chisquare(family.freedom + size - 1))
+        noise = self.deviation * rng.standard_normal(size)
+        mean[-1] += noise[-1] / math.sqrt(family.weight)
+        factor[-1, :-1] += noise[:-1]
+        factor[-1, -1] = self.deviation
+        self.mean, self.factor = mean, factor.reshape(-1)
 
     def predict(self, numbers: list[float]) -> StudentT:
         mean, _ = self.mean_at(numbers)
-        unit = self.units[-1]
-        return StudentT(unit.mean + unit.spread * mean, unit.spread * self.deviation, math.inf)
+        unit = float(self.spread[-1])
+        return StudentT(float(self.centre[-1]) + unit * mean, unit * self.deviation, math.inf)
 
     @property
     def variance(self) -> float:

@@ -19,133 +19,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from stream_bayes.core.live_networks._numeric_family import LinearGaussian, NumericFamily
 from stream_bayes.core.live_networks.mixed_counts import Marginal, MixedCounts
-from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.values.values import Value
 
-__all__ = ["UNKNOWN", "LinearGaussian", "MixedFamilies", "NumericFamily", "standardised"]
+__all__ = ["UNKNOWN", "LinearGaussian", "LiveFamilies", "MixedFamilies", "NumericFamily", "standardised"]
 
 # A name that is missing and not summed out: its children are in a configuration without events.
 UNKNOWN = object()
 
-LIGHT = (
-    0.1  # events, of the prior's mean and squares: a number may follow its parents much closer than it varies
-)
 FARTHEST = 1e100  # deviations: the square is finite
 LEAST_HELD_ONCE = 0.5  # values, of the share that is kept for new ones; as networks of names have it
-
-
-class LinearGaussian(NamedTuple):
-    """The Gaussian of a number given its numeric parents: its mean is linear in them."""
-
-    intercept: float
-    slopes: tuple[float, ...]
-    variance: float
-
-
-class NumericFamily:
-    """The posterior of a number given its numeric parents, in one configuration. `units` is what each of the numeric
-    parents, and the variable after them, is by itself; the next three are the sums. `strength` is the weight of the
-    prior, in events.
-    """
-
-    def __init__(
-        self,
-        units: list[Marginal],
-        weight: float,
-        means: list[float],
-        products: list[list[float]],
-        strength: float,
-    ) -> None:
-        size = len(units)
-        self.units = units
-        self.freedom = strength + 2.0 + weight  # "f" above
-        prior = LIGHT * strength
-        self.weight = prior + weight
-        away = [
-            (mean - unit.mean) / unit.spread if weight else 0.0
-            for mean, unit in zip(means, units, strict=True)
-        ]
-        self.means = [weight * each / self.weight for each in away]
-        between = prior * weight / self.weight
-        matrix = [
-            [
-                products[i][j] / units[i].spread / units[j].spread + between * away[i] * away[j]
-                for j in range(i + 1)
-            ]
-            for i in range(size)
-        ]
-        for i in range(size):
-            matrix[i][i] += prior
-        self.factor = cholesky(matrix)
-
-    def mean_at(self, numbers: list[float]) -> tuple[float, float]:
-        """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
-        away = 0.0
-        mean = self.means[-1]
-        partial: list[float] = []
-        for i in range(len(self.units) - 1):
-            row = self.factor[i]
-            left = standardised(numbers[i], self.units[i]) - self.means[i]
-            for j in range(i):
-                left -= row[j] * partial[j]
-            partial.append(left / row[i])
-            mean += self.factor[-1][i] * partial[i]
-            away += partial[i] * partial[i]
-        return mean, away
-
-    def predict(self, numbers: list[float]) -> StudentT:
-        """Return the distribution of the variable given its parents' numbers."""
-        mean, away = self.mean_at(numbers)
-        degrees = self.freedom + len(self.units) - 1
-        # T (n + r + 1) / (n + r) / f is the scale of all numbers together; conditioning adds the parents' distance.
-        spread = (self.weight + 1.0) / self.weight
-        square = self.factor[-1][-1] ** 2 * (spread + away) / degrees
-        unit = self.units[-1]
-        return StudentT(unit.mean + unit.spread * mean, unit.spread * math.sqrt(square), degrees)
-
-    @property
-    def variance(self) -> float:
-        """The mean variance, in units of the variable."""
-        return self.factor[-1][-1] ** 2 / (self.freedom + len(self.units) - 3.0)
-
-    def linear(self) -> LinearGaussian:
-        """Return the variable as a linear Gaussian: mean coefficients and mean variance."""
-        size = len(self.units)
-        slopes = [0.0] * (size - 1)
-        for i in reversed(range(size - 1)):
-            left = self.factor[-1][i] - sum(self.factor[j][i] * slopes[j] for j in range(i + 1, size - 1))
-            slopes[i] = left / self.factor[i][i]
-        unit = self.units[-1]
-        scaled = [slope * unit.spread / each.spread for slope, each in zip(slopes, self.units, strict=False)]
-        mean = unit.mean + unit.spread * self.means[-1]
-        for slope, each, own in zip(scaled, self.units, self.means, strict=False):
-            mean -= slope * (each.mean + each.spread * own)
-        return LinearGaussian(mean, tuple(scaled), self.variance * unit.spread**2)
 
 
 def standardised(number: float, unit: Marginal) -> float:
     """Return a number in units of what is known of its variable; farther ones count as FARTHEST."""
     return min(max((number - unit.mean) / unit.spread, -FARTHEST), FARTHEST)
-
-
-def cholesky(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the lower triangular factor of a matrix of few rows, of which the lower triangle is given.
-
-    What rounding left of a pivot is at least the smallest part of its row: the prior keeps it above 0.
-    """
-    factor: list[list[float]] = []
-    for i, row in enumerate(matrix):
-        new: list[float] = []
-        for j in range(i):
-            left = row[j] - sum(a * b for a, b in zip(new, factor[j], strict=False))
-            new.append(left / factor[j][j])
-        left = row[i] - sum(a * a for a in new)
-        new.append(math.sqrt(max(left, 1e-15 * row[i])))
-        factor.append(new)
-    return factor
 
 
 class MixedFamilies:
@@ -194,9 +85,18 @@ class MixedFamilies:
         configuration = self.counts.configuration(v, values)
         key = (v, configuration)
         if key not in self._numeric:
-            units = [self.unit(each) for each in (*self.counts.numeric_parents(v), v)]
-            self._numeric[key] = NumericFamily(units, *self.counts.sums(v, configuration), self.strength)
+            family = NumericFamily(len(self.counts.numeric_parents(v)) + 1, self.strength)
+            self.counts.read_family(family, v, configuration)
+            self._numeric[key] = family
         return self._numeric[key]
+
+    def log_density(self, v: Value, values: Mapping[Value, Any]) -> float:
+        """Return the logarithm of the density of a number, or of the share of a name, given its parents' values."""
+        if not self.counts.kinds[v]:
+            share = self.share(v, values)
+            return math.log(share) if share > 0.0 else -math.inf
+        parents = [values[p] for p in self.counts.numeric_parents(v)]
+        return self.numeric(v, values).predict(parents).log_density(values[v])
 
     def share(self, v: Value, values: Mapping[Value, Any]) -> float:
         """Return P(v = its value | its parents' values); of a value that is not held, the share kept for new ones."""
@@ -211,3 +111,42 @@ class MixedFamilies:
         once = sum(weight <= 1.0 for weight in counts.values())
         total = math.fsum(counts.values())
         return min(max(float(once), LEAST_HELD_ONCE) / total, 1.0) if total > 0.0 else 1.0
+
+
+class LiveFamilies(MixedFamilies):
+    """Families that change with each event: what an event needs of them is read from the counts without a detour."""
+
+    def __init__(self, counts: MixedCounts, strength: float) -> None:
+        super().__init__(counts, strength)
+        self._held: dict[Value, tuple[tuple[int, int], list[Value]]] = {}
+        self._read: dict[Value, NumericFamily] = {}
+
+    def states(self, v: Value) -> list[Value]:
+        changes = self.counts.changes_of_names(v)
+        held = self._held.get(v)
+        if held is None or held[0] != changes:
+            held = self._held[v] = changes, self.counts.values_of(v)
+        return held[1]
+
+    def log_density(self, v: Value, values: Mapping[Value, Any]) -> float:
+        counts = self.counts
+        if not counts.kinds[v]:
+            return super().log_density(v, values)
+        parents = counts.numeric_parents(v)
+        family = self._read.get(v)
+        if family is None or family.size != len(parents) + 1:
+            family = self._read[v] = NumericFamily(len(parents) + 1, self.strength)
+        counts.read_family(family, v, counts.configuration(v, values))
+        numbers = [values[p] for p in parents]
+        numbers.append(values[v])
+        return float(family.log_density(numbers))
+
+    def share(self, v: Value, values: Mapping[Value, Any]) -> float:
+        value = values[v]
+        if value is UNKNOWN:
+            return 1.0
+        states = self.states(v)
+        if value not in states:
+            return self.novel_share(v)
+        weight, total = self.counts.cell(v, self.counts.configuration(v, values), value)
+        return (weight + self.strength / len(states)) / (total + self.strength)

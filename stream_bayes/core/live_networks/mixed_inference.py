@@ -122,6 +122,9 @@ class MixedInference:
 
     def log_density(self, observed: Mapping[Value, Any]) -> float:
         """Return the logarithm of the density of values that the network knows; missing ones are summed out."""
+        order = self._order(frozenset(observed))
+        if len(order) == len(observed) and self.counts.kinds.keys() >= observed.keys():
+            return sum([self.families.log_density(v, observed) for v in order])  # nothing is missing
         logs = [log_weight for log_weight, _, _ in self._combinations(self.bounded(observed), None)]
         return _log_of_sum(logs)
 

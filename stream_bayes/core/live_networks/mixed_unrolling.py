@@ -104,7 +104,9 @@ class UnrolledFamilies(MixedFamilies):
             return self._families.numeric(child, self._there(v, values))
         unit = self.unit(v)
         squares = unit.weight * unit.spread**2
-        return NumericFamily([unit], unit.weight, [unit.mean], [[squares]], self.strength)
+        family = NumericFamily(1, self.strength)
+        family.fill([unit], unit.weight, [unit.mean], [[squares]])
+        return family
 
     def novel_share(self, v: Any) -> float:
         return self._families.novel_share(v[0])

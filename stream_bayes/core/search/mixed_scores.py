@@ -25,8 +25,8 @@ import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.edge_cuts import EdgeCuts, edge_cuts, log_likelihood_of_names
+from stream_bayes.core.live_networks._numeric_family import LIGHT
 from stream_bayes.core.live_networks.mixed_counts import Cuts, Declared
-from stream_bayes.core.live_networks.mixed_families import LIGHT
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.search_result import SearchResult
