@@ -5,6 +5,7 @@ cdef class ForecastMixture:
     cdef public double[::1] gains
     cdef public double[::1] location
     cdef public double[::1] spread
+    cdef public double unknown
     cdef public double[::1] degrees
     cdef double[::1] rates
     cdef double[::1] starts
@@ -14,7 +15,7 @@ cdef class ForecastMixture:
     cdef double is_above
     cdef double is_at
     cdef take_constants(self)
-    cpdef take(self, double[::1] locations, double[::1] leverages)
+    cpdef take(self, double[::1] locations, double[::1] leverages, double unknown=*)
     cpdef double mean(self)
     cpdef double below(self, double y)
     cdef double share_below(self, double t, Py_ssize_t k) noexcept

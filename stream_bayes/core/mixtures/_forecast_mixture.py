@@ -1,7 +1,9 @@
 """A mixture of Student's t distributions about the locations that experts give, weighted by how well they forecast.
 
-    p(y) = sum of  weight  t(degrees, location, scale^2 (1 + leverage))
+    p(y) = sum of  weight  t(degrees, location, scale^2 (1 + leverage) + unknown)
            over the locations, the half-lives of the scale, and the degrees of freedom
+
+`unknown` is the variance of what an event lacks and others have; it is no error of the locations.
 
 A location's scale is the likeliest one of its fading errors, for each half-life and degrees. Weights are Bayes'
 posterior with a fixed share: part of it is given back to all at each event, so that the best may change.
@@ -43,6 +45,7 @@ class ForecastMixture:
         self.squares = np.ones(parts)
         self.gains = np.zeros(parts)
         self.location, self.spread = np.zeros(locations), np.ones(locations)
+        self.unknown = 0.0
         self.take_constants()
 
     @cython.cfunc
@@ -51,9 +54,12 @@ class ForecastMixture:
         self.degrees, self.rates, self.starts, self.polynomials, self.heights = CONSTANTS
 
     @cython.ccall
-    def take(self, locations: cython.double[::1], leverages: cython.double[::1]):
-        """Take over the locations and leverages of an event."""
+    def take(
+        self, locations: cython.double[::1], leverages: cython.double[::1], unknown: cython.double = 0.0
+    ):
+        """Take over the locations and leverages of an event, and the variance of what it lacks."""
         e: cython.Py_ssize_t
+        self.unknown = unknown
         for e in range(self.locations):
             self.location[e], self.spread[e] = locations[e], 1.0 + leverages[e]
 
@@ -64,6 +70,7 @@ class ForecastMixture:
         other.location, other.spread = np.array(self.location), np.array(self.spread)
         other.weights, other.squares = np.array(self.weights), np.array(self.squares)
         other.gains = np.empty(self.locations * KINDS)
+        other.unknown = self.unknown
         other.take_constants()
         return other
 
@@ -89,7 +96,7 @@ class ForecastMixture:
             error = y - self.location[e]
             for k in range(KINDS):
                 total += self.weights[e * KINDS + k] * self.share_below(
-                    error / sqrt(self.squares[e * KINDS + k] * self.spread[e]), k
+                    error / sqrt(self.squares[e * KINDS + k] * self.spread[e] + self.unknown), k
                 )
         return min(1.0 - LEAST_TAIL, max(LEAST_TAIL, total))
 
@@ -119,7 +126,7 @@ class ForecastMixture:
         self.is_below = self.is_above = self.is_at = 0.0
         for e in range(self.locations):
             for k in range(KINDS):
-                scale = sqrt(self.squares[e * KINDS + k] * self.spread[e])
+                scale = sqrt(self.squares[e * KINDS + k] * self.spread[e] + self.unknown)
                 t = (y - self.location[e]) / scale
                 share = self.share_below(t, k)
                 self.is_below += self.weights[e * KINDS + k] * share
@@ -150,7 +157,7 @@ class ForecastMixture:
             apart = self.location[e] - mean
             for k in range(KINDS):
                 deviation += self.weights[e * KINDS + k] * (
-                    self.squares[e * KINDS + k] * self.spread[e] + apart * apart
+                    self.squares[e * KINDS + k] * self.spread[e] + self.unknown + apart * apart
                 )
         deviation = sqrt(deviation)
         y: cython.double = mean + deviation * log(share / (1.0 - share)) / 1.8  # nearly the normal quantile
@@ -193,7 +200,7 @@ class ForecastMixture:
             error = (y - self.location[e]) * (y - self.location[e])
             for k in range(KINDS):
                 at = e * KINDS + k
-                square = self.squares[at] * self.spread[e]
+                square = self.squares[at] * self.spread[e] + self.unknown
                 self.gains[at] = (
                     log(self.weights[at])
                     + self.starts[k]
@@ -217,6 +224,7 @@ class ForecastMixture:
         parts: cython.double = self.locations * KINDS
         share: cython.double = SHARE * weight
         square: cython.double
+        error: cython.double
         rate: cython.double
         sum_: cython.double = 0.0
         for at in range(self.locations * KINDS):
@@ -230,9 +238,11 @@ class ForecastMixture:
         for at in range(self.locations * KINDS):
             self.weights[at] = (1.0 - share) * (self.gains[at] / sum_) + share / parts
         for e in range(self.locations):
-            square = (y - self.location[e]) * (y - self.location[e]) / self.spread[e]
+            error = (y - self.location[e]) * (y - self.location[e])
             for k in range(KINDS):
                 at = e * KINDS + k
+                # of an error by what is lacking only its part counts
+                square = error / (self.spread[e] + self.unknown / self.squares[at])
                 rate = weight * max(self.rates[k], 1.0 / (events + 1.0))
                 self.squares[at] += rate * (
                     (self.degrees[k] + 1.0) * square / (self.degrees[k] + square / self.squares[at])

@@ -62,8 +62,8 @@ class Forecast:
             np.array_equal(a, b) for a, b in zip(parts, others, strict=True)
         )
 
-    def _units(self) -> tuple[float, float, list[float], list[float]]:
-        return self._mean, self._deviation, self._raw, self._right
+    def _units(self) -> tuple[float, float, float, list[float], list[float]]:
+        return self._mean, self._deviation, self._mixture.unknown, self._raw, self._right
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
 
@@ -84,6 +84,7 @@ class Forecast:
         degrees = np.asarray(mixture.degrees)
         weights = np.asarray(mixture.weights).reshape(-1, len(degrees))
         squares = np.asarray(mixture.squares).reshape(-1, len(degrees)) * np.asarray(mixture.spread)[:, None]
+        squares = squares + mixture.unknown
         apart = np.asarray(mixture.location) - mixture.mean()
         total = (weights * (squares * degrees / (degrees - 2.0) + np.square(apart)[:, None])).sum()
         return self._deviation * math.sqrt(float(total))
@@ -104,7 +105,10 @@ class Forecast:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval that holds the target with a probability, with equal tails."""
-        return self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+        low = self.quantile(0.5 - 0.5 * level)
+        return low, max(
+            low, self.quantile(0.5 + 0.5 * level)
+        )  # both are rounded, to the deviation of targets
 
     def within(self, number: float, level: float) -> float:
         """Return a number, or the nearer end of the interval of a level where it lies outside."""

@@ -45,6 +45,7 @@ cdef class RegressionPanel:
     cdef double[::1] distance
     cdef public list stackers
     cdef public double point
+    cdef public long long[::1] base
     cdef public long long[::1] slots
     cdef public unsigned char[::1] is_nominal
     cdef public double[::1] mean
@@ -56,6 +57,9 @@ cdef class RegressionPanel:
     cdef public Py_ssize_t size
     cdef int[::1] column_of
     cdef int[::1] flag_of
+    cdef long long[::1] written
+    cdef long long turn
+    cdef double unknown
     cdef double[::1] blank
     cdef double[::1] linear
     cdef double[::1] with_hinges

@@ -63,6 +63,8 @@ BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no locat
 ERROR_RATE = cython.declare(cython.double, 0.005)
 EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter
 LEAST_MATTER = cython.declare(cython.double, 0.05)
+LEAST_TO_FILL = cython.declare(cython.Py_ssize_t, 10)  # events, before columns are estimated from others
+FEW_BLANKS = 10  # kept events without a name; from so many on, their effect is learned
 TAILS = (0.005, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.995)
 NORMAL_TAILS = (  # of the standard normal distribution
     -2.5758293035489004,
@@ -79,6 +81,9 @@ NORMAL_TAILS = (  # of the standard normal distribution
 TAIL_RATE = cython.declare(cython.double, 0.01)
 LEAST_DENSITY = 0.1  # for the size of the steps of outer tails
 LARGEST_SHIFT = cython.declare(cython.double, 4.0)  # of a tail, in normal deviations
+# Events until a tail may be a deviation narrower: early errors make scales too wide, and their tails too narrow for
+# the scales that come later.
+EVENTS_TO_NARROW = cython.declare(cython.double, 2000.0)
 
 
 @cython.cclass
@@ -125,27 +130,31 @@ class RegressionPanel:
         self.stackers = [FadingRegression(EXPERTS + 1, 1.0, life) for life in STACKED]
         self.point = 0.0
         none = np.zeros(0, np.longlong)
-        self.set_columns(none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0))
+        self.set_columns(none, none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0))
         self.set_waves(np.zeros((0, 0)), np.zeros(0))
         self.set_tree(none, np.zeros((1, BINS - 1)))
 
     # -- the columns --------------------------------------------------------------------------------------------------
 
-    def set_columns(self, slots, is_nominal, mean, deviation, flagged, hinged, knots):
+    def set_columns(self, base, slots, is_nominal, mean, deviation, flagged, hinged, knots):
         """Set what the columns are, and make experts for them that have learned nothing.
 
         Of each number or indicator, `slots` is the slot in a row, `is_nominal` True for an indicator, `mean` and
-        `deviation` the unit. `flagged` are the numbers with a column that is 1 where they are missing, by their index
-        in `slots`. `hinged` and `knots` are the column of each hinge, and the number of deviations where it begins.
+        `deviation` the unit; `base` is the slot without which an event lacks it. `flagged` are the numbers with a
+        column that is 1 where they are missing, by their index in `slots`. `hinged` and `knots` are the column of each
+        hinge, and the number of deviations where it begins.
         """
         k: cython.Py_ssize_t
-        self.slots, self.is_nominal = slots, is_nominal
+        self.base, self.slots, self.is_nominal = base, slots, is_nominal
         self.mean, self.deviation = mean, deviation
         self.flagged, self.hinged, self.knots = flagged, hinged, knots
         self.features = len(slots) + len(flagged)
         self.size = 1 + self.features + self.lags
         self.column_of = np.full(max(slots, default=0) + 1, -1, np.int32)
         self.flag_of = np.zeros(len(slots), np.int32)
+        self.written = np.zeros(len(self.column_of), np.longlong)
+        self.turn = 0
+        self.unknown = 0.0
         blank = np.zeros(self.size)
         blank[0] = 1.0
         for k in range(len(slots)):
@@ -189,14 +198,59 @@ class RegressionPanel:
         slot: cython.Py_ssize_t
         slots: cython.Py_ssize_t = self.column_of.shape[0]
         z: cython.double[::1] = self.linear
+        before: cython.double = self.unknown
+        self.turn += 1
         for k in range(self.size):
             z[k] = self.blank[k]
         for k in range(row.numbers):
             slot = row.numeric_feature[k]
-            at = self.column_of[slot] if slot < slots else -1
+            if slot >= slots:
+                continue
+            self.written[slot] = self.turn
+            at = self.column_of[slot]
             if at >= 0:
                 self.write_number(at, row.number[k])
         self.write_lags(self.seen_targets)
+        self.unknown = 0.0
+        for k in range(self.slots.shape[0]):
+            if (
+                self.flag_of[k] == 0
+                and self.written[self.base[k]] != self.turn
+                and self.near >= LEAST_TO_FILL
+            ):
+                self.fill()
+                break
+        if self.unknown != before:
+            self.is_fresh = False
+
+    def fill(self):
+        """Write what the other columns say of those that the event lacks, though they have hardly ever been lacking.
+        What these may add to the target, beyond its noise, is `unknown`: a variance.
+        """
+        kept = np.asarray(self.kept_values)[: min(self.events, KEPT)]
+        lacking = np.array(
+            [
+                1 + k
+                for k in range(len(self.slots))
+                if self.flag_of[k] == 0
+                and self.written[self.base[k]] != self.turn
+                and (not self.is_nominal[k] or np.isnan(kept[:, self.base[k]]).sum() < FEW_BLANKS)
+            ],
+            np.int64,
+        )
+        if not len(lacking):
+            return
+        steady: FadingRegression = self.experts[STEADY]
+        root = np.asarray(steady.root).reshape(self.size + 1, self.size + 1)
+        sums = root.T @ root
+        there = np.setdiff1d(np.arange(self.size), lacking)
+        slopes = np.linalg.solve(sums[np.ix_(there, there)], sums[np.ix_(there, lacking)])
+        left = sums[np.ix_(lacking, lacking)] - sums[np.ix_(lacking, there)] @ slopes
+        columns = np.asarray(self.linear)
+        columns[lacking] = np.clip(slopes.T @ columns[there], -FARTHEST, FARTHEST)
+        steady.coefficients(self.coefficient)
+        effects = np.asarray(self.coefficient)[lacking]
+        self.unknown = max(0.0, float(effects @ left @ effects)) / max(1.0, float(sums[0, 0]))
 
     @cython.cfunc
     def write_kept(self, index: cython.Py_ssize_t):
@@ -307,7 +361,7 @@ class RegressionPanel:
         for k in range(self.size):
             self.before[k] = self.linear[k]
         self.is_fresh = True
-        self.mixture.take(self.locations, self.leverages)
+        self.mixture.take(self.locations, self.leverages, self.unknown)
         for k in range(LOCATIONS):
             self.points[k] = self.locations[k]
         self.points[LOCATIONS] = self.mixture.mean()
@@ -488,6 +542,7 @@ class RegressionPanel:
         k: cython.Py_ssize_t
         tail: cython.double
         least: cython.double
+        narrower: cython.double = self.since / EVENTS_TO_NARROW
         rate: cython.double = weight * max(ERROR_RATE, 1.0 / self.since)
         expert: FadingRegression
         below: cython.double = self.mixture.below(y)
@@ -495,6 +550,10 @@ class RegressionPanel:
         for k in range(len(TAILS)):
             tail = 0.5 * erfc(-(self.normal_tails[k] + self.tails[k]) / sqrt(2.0))
             self.tails[k] += weight * self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
+            if self.levels[k] < 0.2:
+                self.tails[k] = min(narrower, self.tails[k])
+            elif self.levels[k] > 0.8:
+                self.tails[k] = max(-narrower, self.tails[k])
             self.tails[k] = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.tails[k]))
         self.mixture.learn(y, self.since - 1, weight)
         least = (y - self.points[0]) * (y - self.points[0])

@@ -284,7 +284,8 @@ class AdaptiveRegression(BayesRegressor):
             rest = {name: array for name, array in store["arrays"].items() if name not in ours}
             self.store.load({**store, "arrays": rest})
             self._panel = RegressionPanel(int(self.lags), int(self.seed))
-            load_panel(self._panel, derived, ours, len(self._encoder.numeric))
+            base = np.asarray(self._encoder.base)[: len(self._encoder.numeric)]
+            load_panel(self._panel, derived, ours, base)
             expect(self.store.tables.clock <= self.clock, "its sums hold more events than its experts")
 
 

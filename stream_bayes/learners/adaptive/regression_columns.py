@@ -118,6 +118,7 @@ def _set_columns(
                 hinged.append(1 + k)
                 knots.append((knot - mean[k]) / deviation[k])
     panel.set_columns(
+        base[slots].astype(np.longlong),
         np.array(slots, np.longlong),
         is_nominal,
         mean,

@@ -60,10 +60,10 @@ def panel_arrays(panel: RegressionPanel) -> dict[str, Array]:
 
 
 def load_panel(
-    panel: RegressionPanel, values: Mapping[str, Any], arrays: Mapping[str, Array], features: int
+    panel: RegressionPanel, values: Mapping[str, Any], arrays: Mapping[str, Array], base: Array
 ) -> None:
-    """Fill a new panel. `values` and `arrays` are what `panel_values` and `panel_arrays` returned. `features` is the
-    number of slots of the encoder: no column lies beyond.
+    """Fill a new panel. `values` and `arrays` are what `panel_values` and `panel_arrays` returned. `base` has the slot
+    without which an event lacks a column, by the slots of the encoder: no column lies beyond.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def load_panel(
     width = saved["kept_values"].shape[1]
     panel.kept_values, panel.width = np.full((KEPT, width), np.nan), width
     slots, flagged = saved["slots"], saved["flagged"]
-    expect(all(0 < slot < features for slot in slots.tolist()), "a column has no feature")
+    expect(all(0 < slot < len(base) for slot in slots.tolist()), "a column has no feature")
     expect(len(set(slots.tolist())) == len(slots), "two columns have the same feature")
     for name in ("is_nominal", "mean", "deviation"):
         expect(saved[name].shape == slots.shape, f"{name} has the shape {saved[name].shape}")
@@ -93,7 +93,7 @@ def load_panel(
         bool(np.all(saved["deviation"] > 0.0)) and values["target_deviation"] > 0.0,
         "a deviation is not above 0",
     )
-    panel.set_columns(*(saved[name] for name in COLUMNS))
+    panel.set_columns(base[slots].astype(np.longlong), *(saved[name] for name in COLUMNS))
     near, count = int(values["near"]), panel.features
     expect(near <= KEPT and values["next_near"] < KEPT, f"it has {near} neighbours")
     _fill(panel, "near_columns", saved["near_columns"], (count, near))

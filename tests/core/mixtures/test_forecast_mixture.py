@@ -33,6 +33,22 @@ def test_it_is_the_mixture_of_its_parts(mixture: ForecastMixture) -> None:
         assert mixture.log_density(y) == pytest.approx(math.log((weights * parts.pdf(y)).sum()), rel=1e-9)
 
 
+def test_what_an_event_lacks_widens_its_forecast_and_teaches_no_scale(mixture: ForecastMixture) -> None:
+    scales = np.sqrt(np.asarray(mixture.squares).reshape(2, 4) * [[1.5], [1.0]] + 9.0)
+    parts = stats.t(np.resize(DEGREES, 4), np.array([[-1.0], [3.0]]), scales)
+    weights = np.asarray(mixture.weights).reshape(2, 4)
+    mixture.take(np.array([-1.0, 3.0]), np.array([0.5, 0.0]), 9.0)
+    assert mixture.below(-4.0) == pytest.approx(float((weights * parts.cdf(-4.0)).sum()), rel=1e-9)
+    assert mixture.copy().log_density(5.0) == pytest.approx(
+        math.log((weights * parts.pdf(5.0)).sum()), rel=1e-9
+    )
+    rng = np.random.default_rng(2)
+    for _ in range(600):  # errors of 3 by what is lacking, of 1 otherwise
+        mixture.take(np.zeros(2), np.zeros(2), 9.0)
+        mixture.learn(float(rng.normal(0.0, math.sqrt(10.0))), 600.0, 1.0)
+    assert np.median(mixture.squares) < 2.5
+
+
 def test_weights_go_to_the_location_that_forecasts_and_come_back_to_another() -> None:
     mixture, rng = ForecastMixture(2), np.random.default_rng(1)
     for truth in (0, 1):

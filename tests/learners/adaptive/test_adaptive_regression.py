@@ -90,6 +90,46 @@ def test_intervals_hold_their_level_under_drift() -> None:
     assert all(0.86 < each.mean() < 0.95 for each in (narrow, middle, wide))
 
 
+def test_intervals_of_a_model_that_learns_no_more_hold_as_soon_as_it_is_saved() -> None:
+    inside: list[bool] = []
+    for seed in range(4):
+        rng, model = np.random.default_rng(seed), AdaptiveRegression(lags=0)
+        for k in range(260):  # its errors fell fast, from those of a guess to the noise
+            weight, colour = float(rng.uniform(5.0, 30.0)), ("red", "green", "blue")[int(rng.integers(3))]
+            y = 3.0 * weight + 5.0 * (colour == "red") + float(rng.normal())
+            x = {"weight": weight, "colour": colour}
+            if k < 200:
+                model.learn_one(x, y)
+                continue
+            low, high = model.predict_interval_one(x, 0.9)
+            inside.append(low <= y <= high)
+    assert np.mean(inside) > 0.88  # 0.72 where tails were narrowed by scales that were too wide
+
+
+@pytest.mark.parametrize("lacking", ["weight", "weight and copy", "colour", "a new colour"])
+def test_intervals_hold_for_events_that_lack_what_all_others_had(lacking: str) -> None:
+    rng, model, inside, errors = np.random.default_rng(5), AdaptiveRegression(lags=0), [], []
+    for k in range(600):
+        weight, other = float(rng.uniform(5.0, 30.0)), float(rng.normal())
+        colour = ("red", "green", "blue")[int(rng.integers(3))]
+        x: dict[str, Any] = {"weight": weight, "copy": 7.0 * weight, "other": other, "colour": colour}
+        y = 3.0 * weight + other + 5.0 * (colour == "red") + float(rng.normal())
+        if k < 300:
+            model.learn_one(x, y)
+            continue
+        for name in lacking.split(" and ") if "colour" not in lacking else ["colour"]:
+            del x[name]
+        if lacking == "a new colour":
+            x["colour"] = "RED"
+        low, high = model.predict_interval_one(x, 0.9)
+        inside.append(low <= y <= high)
+        errors.append(model.predict_one(x) - y)
+    assert np.mean(inside) > 0.83
+    assert lacking == "weight and copy" or np.mean(inside) < 0.99
+    if lacking == "weight":
+        assert np.std(errors) < 1.5  # the copy tells it
+
+
 def test_last_targets_tell_where_features_do_not() -> None:
     rng, level, events = np.random.default_rng(5), 0.0, []
     for _ in range(400):
