@@ -49,7 +49,7 @@ from stream_bayes.networks.conditional_table import checked_level
 from stream_bayes.networks.evidence import evidence_of_network
 from stream_bayes.networks.growing_learner import GrowingLearner
 from stream_bayes.networks.growth import GROWING_WINDOW, LEARN
-from stream_bayes.networks.posterior_draws import DrawnBayesNet, drawn_network, shares_of_labels, world_given
+from stream_bayes.networks.posterior_draws import DrawnBayesNet, DrawnNetwork, drawn_network, world_given
 from stream_bayes.networks.view import ClassifierView
 
 __all__ = ["BayesNetClassifier"]
@@ -530,19 +530,22 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
 
     def draw_tables(self, rng: np.random.Generator) -> DrawnBayesNet:
         self._check_has_class()
-        network, store = self.reading.network(), self.store
-        drawn = drawn_network(network, rng)
-        return DrawnBayesNet(store.encoder, network, drawn, self.target_name, store.memory_budget)
+        return self._as_drawn(drawn_network(self.reading.network(), rng))
 
-    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
+    def draw_given(self, x: X, rng: np.random.Generator) -> DrawnBayesNet:
         engine, network = self._engine(), self.reading.network()
         evidence = self.reading.evidence_of(self.store.encoder.lookup(x))
         try:
-            drawn = world_given(network, engine, evidence, rng)
+            return self._as_drawn(world_given(network, engine, evidence, rng))
         except ImpossibleEvidence:
-            drawn = drawn_network(network, rng)
-        world = Inference(drawn, memory_budget=self.store.memory_budget)
-        return shares_of_labels(world, self.target_name, evidence)
+            return self._as_drawn(drawn_network(network, rng))
+
+    def _as_drawn(self, drawn: DrawnNetwork) -> DrawnBayesNet:
+        """Return a drawn network as a classifier."""
+        store = self.store
+        return DrawnBayesNet(
+            store.encoder, self.reading.network(), drawn, self.target_name, store.memory_budget
+        )
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned under this structure, tables integrated out.

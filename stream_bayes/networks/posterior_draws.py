@@ -21,11 +21,10 @@ from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
-from stream_bayes.errors import ImpossibleEvidence
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.networks.answers import as_network
 
-__all__ = ["DrawnBayesNet", "DrawnNetwork", "drawn_network", "shares_of_labels", "world_given"]
+__all__ = ["DrawnBayesNet", "DrawnNetwork", "drawn_network", "world_given"]
 
 X = Mapping[Any, Any]
 Floats = NDArray[np.float64]
@@ -88,6 +87,8 @@ class DrawnBayesNet(DrawnClassifier):
         super().__init__(encoder, network.states[target], target)
         self._network = drawn
         self._engine = Inference(drawn, memory_budget=memory_budget)
+        self._memory_budget = memory_budget
+        self._counted = network
         self._values = {
             int(encoder.features[name].slot): (name, network.values_by_code(name))
             for name in drawn.structure
@@ -111,15 +112,12 @@ class DrawnBayesNet(DrawnClassifier):
             name, values = self._values.get(int(row.feature[k]), (None, {}))
             if int(row.code[k]) in values:
                 evidence[name] = values[int(row.code[k])]
-        shares = np.array([*shares_of_labels(self._engine, self._target, evidence).values()])
         total = self._engine.log_probability(evidence)
+        if total == -math.inf:
+            counted = Inference(self._counted, memory_budget=self._memory_budget)
+            if counted.log_probability(evidence) > -math.inf:
+                return np.full(len(self._labels), -math.inf)
+            evidence, total = {}, 0.0  # as the learner answers what its counts call impossible
+        shares = np.array([*self._engine.query(self._target, evidence).values()])
         with np.errstate(divide="ignore"):
-            return np.log(shares) + (total if total > -math.inf else 0.0)
-
-
-def shares_of_labels(engine: Inference, target: Value, evidence: X) -> dict[Any, float]:
-    """Return P(class | evidence); P(class) if the evidence is impossible."""
-    try:
-        return dict(engine.query(target, evidence))
-    except ImpossibleEvidence:
-        return dict(engine.query(target))
+            return np.log(shares) + total

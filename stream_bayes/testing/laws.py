@@ -7,11 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.traits import Promise
+from stream_bayes.learners.classifiers.logistic import BayesianLogistic
+from stream_bayes.learners.classifiers.text import MultinomialNB
 from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
 from stream_bayes.testing.laws_of_counts import (
     batches_of_coded_columns,
@@ -22,6 +26,7 @@ from stream_bayes.testing.laws_of_counts import (
     offset_numbers_keep_their_digits,
     shards_share_a_clock,
 )
+from stream_bayes.testing.laws_of_draws import draws_average_to_the_answer
 from stream_bayes.testing.laws_of_errors import (
     altered_states_are_refused,
     bad_input_changes_nothing,
@@ -31,6 +36,7 @@ from stream_bayes.testing.laws_of_errors import (
 from stream_bayes.testing.laws_of_predictions import (
     answers_are_probabilities,
     explanations_add_up,
+    learn_all,
     many_are_one_by_one,
     missing_is_missing,
     no_interval_for_no_level,
@@ -155,6 +161,19 @@ def _is_a_sum(learner: BayesClassifier) -> bool:
     return learner.additive and not ("bag" in learner.inputs and _is_bounded(learner))
 
 
+def _draws_events(learner: BayesClassifier) -> bool:
+    """Return True if the answer is the mean over drawn tables, each weighted by its P(x)."""
+    # MultinomialNB answers by the means of its tables; draws of BayesianLogistic have no P(x).
+    if isinstance(learner, (MultinomialNB, BayesianLogistic)):
+        return False
+    model = learn_all(learner.clone(), Streams(learner).samples(8))
+    try:
+        model.draw(np.random.default_rng(0))
+    except NotSupported:
+        return False
+    return True
+
+
 LAWS: tuple[Law, ...] = (
     Law(predicting_changes_nothing, None, _everyone),
     Law(answers_are_probabilities, None, _everyone),
@@ -163,6 +182,7 @@ LAWS: tuple[Law, ...] = (
     Law(many_are_one_by_one, None, _everyone),
     Law(batches_of_coded_columns, None, _everyone),
     Law(explanations_add_up, None, _is_a_sum),
+    Law(draws_average_to_the_answer, None, _draws_events),
     Law(counts_form_a_group, Promise.COUNTS, _is_a_group),
     Law(fractions_form_a_group, Promise.FLOATS, _is_a_group),
     Law(fading_has_its_closed_form, Promise.FLOATS, _everyone),

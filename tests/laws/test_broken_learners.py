@@ -13,6 +13,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import BadState, CannotMerge, NotLearned
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.traits import Promise
 from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
@@ -137,6 +138,13 @@ class ExplainsTwice(NaiveBayes):
         return Explanation(why.kind, why.baseline, doubled)
 
 
+class DrawsOneClassTooOften(NaiveBayes):
+    def draw(self, rng: np.random.Generator) -> DrawnClassifier:
+        other = self + self.clone()
+        other.learn_one({}, self.classes_[0], 30.0)
+        return super(DrawsOneClassTooOften, other).draw(rng)
+
+
 class MergesAnything(NaiveBayes):
     def merge(self, other: Any) -> Self:
         try:
@@ -246,6 +254,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (BatchesOfHalfWeight(), "many are one by one"),
     (BatchesOfHalfWeight(), "batches of coded columns"),
     (ExplainsTwice(), "explanations add up"),
+    (DrawsOneClassTooOften(), "draws average to the answer"),
     (MergesAnything(), "strangers are not merged"),
     (MergesAnything(), "shared codes are not merged"),
     (LoadsAnything(), "altered states are refused"),

@@ -26,7 +26,7 @@ class DependenceTables(PairTables):
         parents, families = np.array(reading.parent).tolist(), np.array(reading.family).tolist()
         self.parents = [
             [*zip(parents[first:last], families[first:last], strict=True)]
-            for first, last in zip([0, *ends[:-1]], ends, strict=True)
+            for first, last in zip([0, *ends][:-1], ends, strict=True)
         ]
         tables = reading.tables.families
         self.families: list[dict[tuple[int, ...], Floats]] | None = None

@@ -82,6 +82,14 @@ class SlidingReading(Reading):
         self.copy_scores()
         return has_evidence
 
+    def log_joint(self, row: Row) -> dict:
+        """Return `{label: log P(y, x)}`."""
+        return self.reading.log_joint(row)
+
+    def evidence(self, row: Row) -> dict:
+        """Return the same without falling back to the prior if every class is impossible."""
+        return self.reading.evidence(row)
+
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""
         self.reading.predict_batch(batch, out)

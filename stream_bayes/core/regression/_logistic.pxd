@@ -65,7 +65,7 @@ cdef class LogisticReading(Reading):
     cdef write_latent(self, double[::1] u, Py_ssize_t contrasts)
     cdef read_row(self, Row row)
     cdef write_waves(self)
-    cdef double share_of(self, Py_ssize_t slot, Py_ssize_t code)
+    cpdef double share_of(self, Py_ssize_t slot, Py_ssize_t code)
     cdef project(self)
     cdef add_noise(self)
     cdef double contrast(self, Py_ssize_t y, Py_ssize_t a) noexcept

@@ -350,7 +350,7 @@ class LogisticReading(Reading):
         for k in range(self.waves):
             self.z[1 + k] = cos(angle[k] * self.inverse_lengths[k] + self.phases[k])
 
-    @cython.cfunc
+    @cython.ccall
     def share_of(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t) -> cython.double:
         """Return the share of a value among the events that have its feature."""
         values: ValueCounts = self.tables.values

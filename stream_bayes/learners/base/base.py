@@ -43,8 +43,8 @@ from stream_bayes.learners.base.draws import (
     DrawnFactors,
     HasNoDraws,
     checked_rng,
+    drawn_given,
     generator_of,
-    shares_in_a_world,
 )
 from stream_bayes.learners.base.edges import edges_of
 from stream_bayes.learners.base.explanation import (
@@ -513,13 +513,13 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         (11, 5)
         """
         check_count("n", n)
-        shares = self.shares_in_a_drawn_world(x, checked_rng(rng))
+        shares = self.draw_given(x, checked_rng(rng)).predict_proba_one(x)
         labels = list(shares)
         return [labels[index] for index in rng.choice(len(labels), size=n, p=list(shares.values()))]
 
-    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
-        """Return P(y | x) by tables drawn given the counts and x."""
-        return shares_in_a_world(self, x, rng)
+    def draw_given(self, x: X, rng: np.random.Generator) -> DrawnClassifier:
+        """Return a classifier with tables drawn given the counts and x, as `simulate_one` does."""
+        return drawn_given(self, x, rng)
 
     def counted_tables(self) -> CountedTables:
         """Return the posterior of the tables behind the answers; raise `NotSupported` if they are no mean over it."""

@@ -21,8 +21,8 @@ __all__ = [
     "DrawnFactors",
     "HasNoDraws",
     "checked_rng",
+    "drawn_given",
     "generator_of",
-    "shares_in_a_world",
     "shares_of",
 ]
 
@@ -87,13 +87,15 @@ class DrawnClassifier(ABC):
         """P(y) of each class."""
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
-        """Return log P(y, x) of each class."""
+        """Return log P(y, x) of each class; minus infinity where the drawn tables leave it too small for a double."""
         return dict(zip(self._labels, self._joint(x).tolist(), strict=True))
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
         """Return P(y | x) of each class."""
-        shares = shares_of(self._joint(x)) if self._labels else np.zeros(0)
-        return dict(zip(self._labels, shares.tolist(), strict=True))
+        joint = self._joint(x) if self._labels else np.zeros(0)
+        if not np.isfinite(joint).any():
+            return self.class_prior_
+        return dict(zip(self._labels, shares_of(joint).tolist(), strict=True))
 
     def predict_one(self, x: X) -> Any:
         """Return the most probable class; of equal ones the first by name."""
@@ -142,9 +144,8 @@ class DrawnFactors(DrawnClassifier):
 
     @property
     def class_prior_(self) -> dict[Any, float]:
-        factors, certain = self._posterior.prior_factors()
-        logs = self._drawn.log_shares(factors[0].tables[0][1])[0] if factors else certain
-        return dict(zip(self._labels, np.exp(logs).tolist(), strict=True))
+        shares = np.exp(log_prior_of(self._posterior, self._drawn))
+        return dict(zip(self._labels, shares.tolist(), strict=True))
 
     def _table(self, feature: Any, label: Any) -> dict[Any, float]:
         entry, y = self._encoder.features[feature], self._labels.index(label)
@@ -163,8 +164,13 @@ class DrawnFactors(DrawnClassifier):
 
     def _joint(self, x: X) -> Any:
         row = self._row(x)
-        logs = log_terms(self._posterior.terms(row), self._drawn, row)
-        return joint_of(logs, self._posterior, self._drawn)
+        terms = self._posterior.terms(row)
+        joint = scipy.special.logsumexp(log_terms(terms, self._drawn, row), axis=0)
+        if np.isfinite(joint).any() or np.isfinite(log_terms(terms, self._posterior, row)).any():
+            return joint
+        return log_prior_of(
+            self._posterior, self._drawn
+        )  # as the learner answers what its counts call impossible
 
 
 def generator_of(seed: int, number: int) -> np.random.Generator:
@@ -182,8 +188,11 @@ def bins_like(bins: Bins) -> Bins:
 def joint_of(logs: Any, posterior: CountedTables, tables: Any) -> Any:
     """Return log P(x, y) of each class from its terms; P(y) where no class is possible."""
     joint = scipy.special.logsumexp(logs, axis=0)
-    if np.isfinite(joint).any():
-        return joint
+    return joint if np.isfinite(joint).any() else log_prior_of(posterior, tables)
+
+
+def log_prior_of(posterior: CountedTables, tables: Any) -> Any:
+    """Return log P(y) of each class."""
     factors, certain = posterior.prior_factors()
     return tables.log_shares(factors[0].tables[0][1])[0] if factors else certain
 
@@ -201,12 +210,11 @@ def checked_rng(rng: object) -> np.random.Generator:
     return rng
 
 
-def shares_in_a_world(learner: Any, x: X, rng: np.random.Generator) -> dict[Any, float]:
-    """Return P(y | x) in one world that the counts and x allow: by tables drawn given both."""
+def drawn_given(learner: Any, x: X, rng: np.random.Generator) -> DrawnFactors:
+    """Return a classifier with tables drawn given the counts and x."""
     posterior = learner.counted_tables()
     encoder = learner.store.encoder
-    labels = [encoder.labels.values[code] for code in posterior.live]
-    if not labels:
+    if not posterior.live:
         raise NotSupported(
             f"the {type(learner).__name__} has learned no event: there is nothing to draw from"
         )
@@ -215,8 +223,7 @@ def shares_in_a_world(learner: Any, x: X, rng: np.random.Generator) -> dict[Any,
     logs = log_terms(terms, posterior, row)
     learned = None
     if np.isfinite(logs).any():
-        term, y = divmod(chosen(shares_of(logs.reshape(-1)), rng), len(labels))
+        term, y = divmod(chosen(shares_of(logs.reshape(-1)), rng), len(posterior.live))
         learned = terms[term], y, row
     drawn = DrawnTables(posterior, rng, generator_of, learned)
-    shares = shares_of(joint_of(log_terms(terms, drawn, row), posterior, drawn))
-    return dict(zip(labels, shares.tolist(), strict=True))
+    return DrawnFactors(encoder, posterior, drawn, learner.target_name)

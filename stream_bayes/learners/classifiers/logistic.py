@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,25 +58,16 @@ class LogisticFunction:
     slopes: dict[Any, tuple[float, float, dict[Any, float]]]
     effects: dict[Any, dict[Any, dict[Any, float]]]  # what each value of a nominal feature adds to each class
     waves: DrawnWaves | None = None
+    shares: dict[Any, dict[Any, float]] = field(default_factory=dict)  # of the values of each nominal feature
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
-        """Return the probability of each class; what is missing or was never learned adds nothing."""
+        """Return the probability of each class. A missing number adds nothing, a missing name what its values add by
+        their shares; a value that was never learned is missing.
+        """
         parts = {label: [score] for label, score in self.start.items()}
         angles = np.zeros(0) if self.waves is None else self.waves.phases.copy()
-        for name, value in x.items():
-            if is_missing(value):
-                continue
-            size, added, column = 1.0, None, name
-            if name in self.slopes:
-                center, unit, added = self.slopes[name]
-                size = max(-FARTHEST, min(FARTHEST, (value - center) / unit))
-            elif name in self.effects:
-                values = self.effects[name]
-                added, column = (
-                    values.get(value, values.get(OTHER)),
-                    (name, value if value in values else OTHER),
-                )
-            for label, slope in (added or {}).items():
+        for size, added, column in self._columns(x):
+            for label, slope in added.items():
                 parts[label].append(size * slope)
             if self.waves is not None and column in self.waves.frequencies:
                 angles += size * self.waves.frequencies[column]
@@ -88,6 +80,21 @@ class LogisticFunction:
         weights = {label: math.exp(score - best) for label, score in scores.items()}
         total = math.fsum(weights.values())
         return {label: weight / total for label, weight in weights.items()}
+
+    def _columns(self, x: X) -> Iterator[tuple[float, dict[Any, float], Any]]:
+        """Yield the size of each column of an event, what one unit of it adds to each class, and its name."""
+        for name, (center, unit, added) in self.slopes.items():
+            number: Any = x.get(name)
+            if not is_missing(number):
+                yield max(-FARTHEST, min(FARTHEST, (number - center) / unit)), added, name
+        for name, values in self.effects.items():
+            value = x.get(name)
+            if not is_missing(value) and (value in values or OTHER in values):
+                value = value if value in values else OTHER
+                yield 1.0, values[value], (name, value)
+            else:
+                for value, share in self.shares.get(name, {}).items():
+                    yield share, values[value], (name, value)
 
     def predict_one(self, x: X) -> Any:
         """Return the most probable class; of equal ones the first by name."""
@@ -250,6 +257,10 @@ class BayesianLogistic(OrderedClassifier):
     def draw(self, rng: np.random.Generator) -> LogisticFunction:  # type: ignore[override]  # it has no tables
         """Return a function drawn from the posterior.
 
+        Features alone say nothing of the coefficients, so all draws weigh the same. Of two classes and an event that
+        lacks no number, the mean of the draws' answers is the answer. Of more classes the answer differs from it by up
+        to 0.06 while few events were learned, as it is no mean, and without a number by the doubt about that number.
+
         Raises
         ------
         NotLearned
@@ -271,6 +282,7 @@ class BayesianLogistic(OrderedClassifier):
         labels, encoder, first = self.classes_, self.store.encoder, 1 + int(self.reading.waves)
         slopes: dict[Any, tuple[float, float, dict[Any, float]]] = {}
         effects: dict[Any, dict[Any, dict[Any, float]]] = {}
+        shares: dict[Any, dict[Any, float]] = {}
         for j, (slot, code) in enumerate(posterior.columns):
             by_class = dict(zip(labels, scores[:, j].tolist(), strict=True))
             if j == 0:
@@ -279,12 +291,14 @@ class BayesianLogistic(OrderedClassifier):
                 continue
             elif code >= 0:
                 feature = encoder.nominal[slot]
-                effects.setdefault(feature.name, {})[feature.vocabulary.values[code]] = by_class
+                value = feature.vocabulary.values[code]
+                effects.setdefault(feature.name, {})[value] = by_class
+                shares.setdefault(feature.name, {})[value] = self.reading.share_of(slot, code)
             elif posterior.units[j, 1] > 0.0:
                 center, unit = posterior.units[j].tolist()
                 slopes[encoder.numeric[slot].name] = (center, unit, by_class)
         waves = self._drawn_waves(dict(zip(labels, scores[:, 1:first], strict=True))) if first > 1 else None
-        return LogisticFunction(start, slopes, effects, waves)
+        return LogisticFunction(start, slopes, effects, waves, shares)
 
     def _drawn_waves(self, scores: dict[Any, NDArray[np.float64]]) -> DrawnWaves:
         """Return the waves, with a coefficient of each by class."""
@@ -296,8 +310,8 @@ class BayesianLogistic(OrderedClassifier):
         frequencies = {reading.name_of(*column): turns[k] for k, column in enumerate(columns)}
         return DrawnWaves(np.array(reading.phases), frequencies, scores)
 
-    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
-        return self.draw(rng).predict_proba_one(x)  # the features alone say nothing of the weights
+    def draw_given(self, x: X, rng: np.random.Generator) -> LogisticFunction:  # type: ignore[override]  # as `draw`
+        return self.draw(rng)  # the features alone say nothing of the weights
 
     def _posterior(self) -> Coefficients | None:
         """Return the posterior; None before two classes."""

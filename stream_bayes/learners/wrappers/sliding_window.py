@@ -177,8 +177,8 @@ class SlidingWindow(BayesClassifier):
     def draw_tables(self, rng: np.random.Generator) -> DrawnClassifier:
         return self.learner.draw_tables(rng)
 
-    def shares_in_a_drawn_world(self, x: X, rng: np.random.Generator) -> dict[Any, float]:
-        return self.learner.shares_in_a_drawn_world(x, rng)
+    def draw_given(self, x: X, rng: np.random.Generator) -> DrawnClassifier:
+        return self.learner.draw_given(x, rng)
 
     @property
     def target_name(self) -> str:
