@@ -8,7 +8,8 @@ JSON, and `progress` the bar and the summary of a run. A new command is a functi
 `arguments` parses NAME=VALUE.
 
 `data_file` opens the data file that a command is given, `tasks` decides between classes and numbers, `training` learns
-the rows, `unseen_values` counts values that a model never learned, and `networks` makes models without a class.
+the rows, `unseen_values` counts values that a model never learned, `learned_ranges` numbers outside of those that it
+learned, and `networks` makes models without a class.
 `comparison` compares models; `inspection` looks for what is odd in rows (`leaks` for features that give the label
 away), and `inspection_page` shows it. `runners` has runners of pipelines that are no single engine.
 """

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from stream_bayes.cli.data_file import DataFile, label_amount, number_of
+from stream_bayes.cli.learned_ranges import LearnedRanges
 from stream_bayes.cli.tasks import is_regressor
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets
@@ -77,6 +78,8 @@ class TableTraining:
         Rows learned whose first name says that they are sums of others.
     bad : Counter of str
         Rows that were skipped, by reason.
+    ranges : LearnedRanges
+        What the learned rows had in each column.
     """
 
     def __init__(self, learner: Any, name: str, table: DataFile, sets: LabelSets | None) -> None:
@@ -84,6 +87,7 @@ class TableTraining:
         self.sets = sets
         self.learned = self.unlabelled = self.sums = 0
         self.bad: Counter[str] = Counter()
+        self.ranges = LearnedRanges()
         self._labels: Counter[Any] = Counter()  # the rows of each, of a class
         self._table = table
         # how the numbers of each target are written; None for classes
@@ -113,6 +117,7 @@ class TableTraining:
             if not self._table.all_targets:
                 self.learner.learn_one(record.x)
                 self.learned += 1
+                self.ranges.add(record.x)
             elif record.y is None:
                 self._learn_unlabelled(record.x)
             else:
@@ -144,6 +149,7 @@ class TableTraining:
         else:
             self.learner.learn_one(event.x, label)
         self.learned += 1
+        self.ranges.add(event.x)
         if self._amounts is None:
             self._labels[label] += 1
         first = next((value for value in event.x.values() if isinstance(value, str)), "")

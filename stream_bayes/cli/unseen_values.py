@@ -8,7 +8,9 @@ from operator import itemgetter
 from typing import Any
 
 from stream_bayes.core.values.values import is_missing
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
+from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 
 __all__ = ["UnseenValues", "described", "was_learned"]
 
@@ -18,7 +20,7 @@ MOST_REMEMBERED = 10_000  # values of a feature
 class UnseenValues:
     """The values of nominal features that a model never learned, in the events it predicts."""
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: Learner | BayesRegressor | MultiTargetRegression) -> None:
         self._learner = learner
         self._learned: dict[Any, set[Any]] = {}  # values that were, by feature
         self._first: dict[Any, Any] = {}  # value that was not, by feature
@@ -58,13 +60,13 @@ def _values(name: Any, xs: Sequence[Mapping[Any, Any]]) -> set[Any]:
         return {x.get(name) for x in xs}
 
 
-def was_learned(learner: Learner, name: Any, value: Any) -> bool:
+def was_learned(learner: Learner | BayesRegressor | MultiTargetRegression, name: Any, value: Any) -> bool:
     """Return True if the feature was learned with this value; for a numeric feature, with any number."""
     row = learner.store.encoder.lookup({name: value})
     return bool(row.entries or row.numbers)
 
 
-def described(learner: Learner, name: Any, value: Any) -> str:
+def described(learner: Learner | BayesRegressor | MultiTargetRegression, name: Any, value: Any) -> str:
     """Return a value as text; of one that was never learned, that it was not, or as what else it was."""
     if value is None:
         return "missing"

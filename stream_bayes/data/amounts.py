@@ -312,8 +312,8 @@ class Amount(ColumnKind):
 
     It becomes a numeric feature of its name. Percents stay as written: `5%` is 5. Parentheses and a minus at the end
     mean a negative number. A number without a unit has the first one. Units of one quantity, as kg and lb, are
-    converted to the first; others, as two currencies, make a second feature, `NAME unit`, for the numbers
-    cannot be compared without it.
+    converted to the first, also those that are not listed; others, as two currencies, make a second feature,
+    `NAME unit`, for the numbers cannot be compared without it.
 
     Parameters
     ----------
@@ -364,15 +364,21 @@ class Amount(ColumnKind):
         if isinstance(cell, (int, float)) and not isinstance(cell, bool) and math.isfinite(cell):
             return (float(cell),) if factors is not None else (float(cell), None)
         parts = written_number(cell) if isinstance(cell, str) else None
-        if parts is None or (parts.unit and parts.unit not in self.units):
+        if parts is None:
             raise ValueError(self._expected())
+        factor = 1.0
+        if parts.unit and parts.unit not in self.units:
+            converted = _factors((self.units[0], parts.unit)) if self.units and factors is not None else None
+            if converted is None:
+                raise ValueError(self._expected())
+            factor = converted[parts.unit]
         try:
             value = parts.value(self.decimal)
         except ValueError:
             raise ValueError(self._expected()) from None
         if factors is None:
             return value, parts.unit or None
-        return (value * factors.get(parts.unit, 1.0),)
+        return (value * factors.get(parts.unit, factor),)
 
     def _expected(self) -> str:
         units = f" in {' or '.join(self.units)}" if self.units else ""

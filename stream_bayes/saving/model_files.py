@@ -40,14 +40,16 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 
 __all__ = [
+    "SETS",
     "load",
     "load_answering",
+    "load_beside",
     "load_learner",
     "load_network",
     "load_sets",
     "restored",
     "save",
-    "save_with_sets",
+    "save_with",
 ]
 
 SETS = "sets"  # the section of the thresholds, as in the snapshots of pipelines
@@ -88,9 +90,14 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) 
     _save(model, path, key, {})
 
 
-def save_with_sets(model: Any, sets: LabelSets, path: str | os.PathLike[str]) -> None:
-    """Save a model to a file, as `save` does, and the thresholds of its sets of labels beside it."""
-    _save(model, path, None, {SETS: sets.state()})
+def save_with(model: Any, beside: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Save a model to a file, as `save` does, and states of what belongs to it beside it, such as `SETS`."""
+    _save(model, path, None, beside)
+
+
+def load_beside(path: Path, name: str, key: bytes | None = None) -> Mapping[str, Any] | None:
+    """Return a state that was saved beside a model; None if there is none of this name."""
+    return _snapshot_at(path, key).sections.get(name)
 
 
 def _save(model: Any, path: str | os.PathLike[str], key: bytes | None, beside: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -21,14 +22,17 @@ from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_kinds
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.learned_ranges import RANGES, LearnedRanges, OutsideRows
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.cli.unseen_values import UnseenValues
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
-from stream_bayes.data.kind_inference import marked_alike
-from stream_bayes.data.schema import Amount, Schema
+from stream_bayes.data.dates import Date, date_order
+from stream_bayes.data.declarations import ColumnDeclaration
+from stream_bayes.data.kind_inference import marked_alike, sure_mark
+from stream_bayes.data.schema import Amount, Numeric, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.class_probabilities import most_probable
@@ -39,7 +43,7 @@ from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import open_private
-from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
+from stream_bayes.saving.model_files import load_answering, load_beside, load_learner, load_sets
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -123,7 +127,9 @@ def predict(
                 raise BadValue(f"costs, thresholds and --variable are for classes; {model} predicts numbers")
             if coverage is not None:
                 raise BadValue(f"--coverage is for classes, and {model} predicts numbers: give --intervals")
-            _forecast(answering, file, out, key, 0.9 if intervals is None else intervals, options, json)
+            strange = StrangeRows(answering, model, key_of(key_env))
+            level = 0.9 if intervals is None else intervals
+            _forecast(answering, file, out, key, level, options, json, strange)
             return
         if variable is not None:
             raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
@@ -140,12 +146,49 @@ def predict(
         source = _source(file, learner, key, options)
         start = time.perf_counter()
         with closing(source), _written(out) as text:
-            unseen = UnseenValues(learner)
-            rows, bad = write_predictions(learner, source, text, key, costs, intervals, unseen, sets)
+            strange = StrangeRows(learner, model, key_of(key_env))
+            rows, bad = write_predictions(learner, source, text, key, costs, intervals, strange, sets)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
-        _report(rows, bad, seconds, out, json, {"unseen": unseen.counts, "labels": labels})
-        note([f"warning: {line}" for line in unseen.warnings()])
+        _report(rows, bad, seconds, out, json, {**strange.facts(), "labels": labels})
+        note(strange.warnings())
+
+
+class StrangeRows:
+    """Rows unlike those that a saved model learned: names that are new, numbers outside, values that are missing."""
+
+    def __init__(
+        self, model: Learner | BayesRegressor | MultiTargetRegression, path: Path, key: bytes | None
+    ) -> None:
+        ranges = load_beside(path, RANGES, key)
+        self._unseen = UnseenValues(model)
+        self._outside = OutsideRows(LearnedRanges() if ranges is None else LearnedRanges.of_state(ranges))
+        self._waiting: list[Mapping[Any, Any]] = []
+
+    def add(self, xs: Sequence[Mapping[Any, Any]]) -> None:
+        """Count those among some rows."""
+        self._waiting += xs
+        if len(self._waiting) >= BATCH:
+            self._count()
+
+    def _count(self) -> None:
+        self._unseen.add(self._waiting)
+        self._outside.add(self._waiting)
+        self._waiting = []
+
+    def facts(self) -> dict[str, Any]:
+        """Return the numbers of rows by column, for --json."""
+        self._count()
+        return {
+            "unseen": self._unseen.counts,
+            "outside": self._outside.told(),
+            "lacking": self._outside.lacking,
+        }
+
+    def warnings(self) -> list[str]:
+        """Return a line for each column in which some rows are unlike those that were learned."""
+        self._count()
+        return [f"warning: {line}" for line in (*self._unseen.warnings(), *self._outside.warnings())]
 
 
 def _score(
@@ -199,6 +242,7 @@ def _forecast(
     level: float,
     options: CSVOptions,
     json: bool,
+    strange: StrangeRows,
 ) -> None:
     """Write the mean and the interval of each row's number, or of each of several."""
     if not regressor.clock:
@@ -216,6 +260,7 @@ def _forecast(
                 bad[record.reason] += 1
                 continue
             rows += 1
+            strange.add([record.x])
             try:
                 numbers = _forecast_numbers(regressor, record.x, level)
             except StreamBayesError as error:
@@ -223,7 +268,8 @@ def _forecast(
             cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in numbers)]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
-    _report(rows, bad, time.perf_counter() - start, out, json, {"level": level})
+    _report(rows, bad, time.perf_counter() - start, out, json, {**strange.facts(), "level": level})
+    note(strange.warnings())
 
 
 def _forecast_numbers(
@@ -326,18 +372,34 @@ def _source(
 
 
 def _written_as_here(schema: Schema, file: Path, form: CSVFormat) -> Schema:
-    """Return the schema with the decimal marks of this file, where its first rows show others than were learned."""
-    amounts = {name: column for name, column in schema.columns.items() if isinstance(column, Amount)}
-    profiles = profile_of(file, [*amounts], form=form) if amounts else {}
-    changed = {
-        name: marked
-        for name, column in amounts.items()
-        if (marked := marked_alike(column, profiles[name].counts)) != column
-    }
+    """Return the schema with the decimal marks and the orders of dates of this file, where its first rows show others
+    than were learned.
+    """
+    written = [name for name, each in schema.columns.items() if isinstance(each, Amount | Numeric | Date)]
+    profiles = profile_of(file, written, form=form) if written else {}
+    changed: dict[str, ColumnDeclaration] = {}
+    marks, orders = [], []
+    for name in written:
+        column, counts = schema.columns[name], profiles[name].counts
+        if isinstance(column, Amount) and (marked := marked_alike(column, counts)) != column:
+            changed[name] = marked
+            marks.append(f"{name} {marked.decimal!r}")
+        elif isinstance(column, Numeric) and form.decimal == "." and sure_mark(counts) == ",":
+            changed[name] = Amount(decimal=",", cuts=column.cuts)
+            marks.append(f"{name} ','")
+        elif isinstance(column, Date):
+            order, doubt = date_order([*counts])
+            if order not in ("ymd", column.order) and (not doubt or column.order == "ymd"):
+                changed[name] = replace(column, order=order)
+                orders.append(
+                    f"{name} has the {'day' if order == 'dmy' else 'month'} first{doubt and ': ' + doubt}"
+                )
     if not changed:
         return schema
-    marks = ", ".join(f"{name} {column.decimal!r}" for name, column in changed.items())
-    note([f"the decimal marks of {file} are others than the model learned: {marks}"])
+    if marks:
+        note([f"the decimal marks of {file} are others than the model learned: {', '.join(marks)}"])
+    if orders:
+        note([f"the order of dates in {file} is another than the model learned: {', '.join(orders)}"])
     columns, blanks = {**schema.columns, **changed}, [*schema.missing_features]
     return Schema(columns, schema.classes, schema.target, schema.unknown, blanks)
 
@@ -367,7 +429,7 @@ def write_predictions(
     key: str | None,
     costs: MistakeCosts | None,
     level: float | None,
-    unseen: UnseenValues,
+    strange: StrangeRows,
     sets: LabelSets | None = None,
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
@@ -398,7 +460,7 @@ def write_predictions(
             if not isinstance(record, Event):
                 bad[record.reason] += 1
         xs = [event.x for event in events]
-        unseen.add(xs)
+        strange.add(xs)
         table = _probabilities(learner, xs)[:, order]
         best = table.argmax(axis=1).tolist()
         keys = (

@@ -22,6 +22,7 @@ from stream_bayes.cli.data_file import (
     warn_of_misfits,
 )
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.learned_ranges import RANGES
 from stream_bayes.cli.networks import check_target, named_network
 from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
@@ -33,7 +34,7 @@ from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.base.traits import is_led_by_order
 from stream_bayes.learners.catalogue import DEFAULT, DEFAULT_REGRESSOR, NETWORK
 from stream_bayes.learners.factory import make_learner, make_regressor, make_target_model
-from stream_bayes.saving.model_files import save, save_with_sets
+from stream_bayes.saving.model_files import SETS, save_with
 from stream_bayes.saving.prior_files import PRIOR_WEIGHT, add_prior_of_file
 from stream_bayes.streams.contracts.source import Record, records_of
 from stream_bayes.streams.sources.file_formats import suffix_of
@@ -132,10 +133,8 @@ def train(
                 note([PARTLY_RANDOM.format(rows=training.learned, waiting=waiting)], quiet=json)
             warn_of_misfits(table.source, lambda line: note([line], quiet=json))
         training.check_learned()
-        if sets is None:
-            save(learner, out)
-        else:
-            save_with_sets(learner, sets, out)
+        beside = {RANGES: training.ranges.state()} | ({} if sets is None else {SETS: sets.state()})
+        save_with(learner, beside, out)
         if json:
             print_json(_summary(training))
             return
