@@ -608,6 +608,8 @@ def _recurrence(each: PrequentialGain) -> str:
     """Return in words whether the values of a column recur, and what they tell."""
     if not each.recurring:
         return f"no value recurs in {each.rows:,} rows"
+    if not each.has_labels:
+        return f"{each.distinct:,} values in {each.rows:,} rows; whether they tell something, --target would show"
     tells = (
         f"they save {each.gain / each.rows:.2f} nats a row"
         if each.tells

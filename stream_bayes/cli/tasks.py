@@ -132,7 +132,7 @@ def check_several(table: DataFile, models: Sequence[str], task: str | None) -> N
 
 def seen_task(table: DataFile) -> tuple[str, bool]:
     """Return the task that the labels of a table show, and True if the other one may be meant."""
-    profile = table.profiles.get(table.target or "")
+    profile = None if table.target is None else table.profiles.get(table.target)
     if profile is None or not profile.is_numeric or profile.distinct <= MOST_CLEAR_CLASSES:
         return "classification", False
     if profile.is_whole and profile.distinct <= MOST_LIKELY_CLASSES:

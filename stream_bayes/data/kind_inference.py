@@ -50,6 +50,9 @@ WORDS, MANY_WORDS = 4.0, 8.0  # a cell, on average: of texts, and of texts that 
 MOST_WORDS_FOR_NONE, LEAST_WORD_COUNT = 2, 2  # different words among numbers, and cells of each
 LEAST_NUMBERS_A_WORD = 10  # different ones
 LEAST_CASE = 10  # words that begin with a letter, before capitals mean names
+LEAST_LENGTHS, LEAST_LENGTH_SHARE = 3, 0.005  # of numbers that are filled up with zeros, without these
+LEAST_FILLED = 2  # zeros that all of them have
+LEAST_CODE_WIDTH = 4  # digits
 LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
 LEAST_NUMBERS_IN_TEXT = 3  # different ones
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
@@ -152,7 +155,8 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
             numbers[text] = number(text)
         except ValueError:
             continue
-    if not _enough(numbers, texts) or _has_codes(numbers):
+    is_padded = _is_padded(texts)
+    if not _enough(numbers, texts) or (_has_codes(numbers) and not is_padded):
         return None
     if len(numbers) < len(texts) and any(written_number(text) for text in texts if text not in numbers):
         return None
@@ -165,9 +169,49 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
             f"{next(iter(numbers))} and all others may be a year, a month and a day; read as numbers, whose distances "
             "are not those of dates; write them as 1994-05-01"
         )
+    if is_padded:
+        example = next(filter(_is_code, texts))
+        warnings.append(
+            f"{example} and the like are read as numbers that are filled up with zeros, for all have two and more, and "
+            "their lengths without them differ; if they are codes: --nominal"
+        )
     warnings += _codes_for_missing(numbers, texts)
     reason = _share(numbers, texts, "numbers")
     return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), warnings, doubt)
+
+
+def _is_padded(texts: Counter[str]) -> bool:
+    """Return True for amounts that zeros fill up to one width, as files of fixed columns have them. Codes use the whole
+    of their width, or nearly so.
+    """
+    digits = {text: count for text, count in texts.items() if text.strip().isdecimal()}
+    widths = {len(text.strip()) for text in digits}
+    if len(widths) != 1 or not _enough(digits, texts):
+        return False
+    lengths = Counter[int]()
+    for text, count in digits.items():
+        lengths[len(text.strip().lstrip("0"))] += count
+    least = LEAST_LENGTH_SHARE * lengths.total()
+    frequent = sum(count >= least for length, count in lengths.items() if length)
+    return max(lengths) <= max(widths) - LEAST_FILLED and frequent >= LEAST_LENGTHS
+
+
+def _padded_or_codes(texts: Counter[str]) -> list[str]:
+    """Return a warning of digits with leading zeros that may be numbers: short ones, or ones of several widths."""
+    digits = {text for text in texts if text.strip().isdecimal()}
+    widths = {len(text.strip()) for text in digits}
+    may_be = len(digits) >= LEAST_DIFFERENT_NUMBERS and (len(widths) > 1 or max(widths) < LEAST_CODE_WIDTH)
+    if (
+        not _has_codes(texts)
+        or not may_be
+        or len(texts) == texts.total()
+        or not _enough(dict.fromkeys(digits), texts)
+    ):
+        return []
+    example = shown(next(filter(_is_code, texts)))
+    return [
+        f"digits with leading zeros, such as {example}, are names, as codes are; if they are numbers: --numeric"
+    ]
 
 
 def _grouped_by_points(texts: Counter[str], likely: str | None) -> str:
@@ -503,7 +547,12 @@ def _category(texts: Counter[str]) -> InferredKind:
         reason = f"codes with leading zeros, {next(filter(_is_code, texts))}"
     if durations := _long_durations(texts):
         return InferredKind("category", Nominal(), reason, {}, warnings=durations, doubt="durations?")
-    warnings = [*_unread_units(texts), *_mostly_numbers(texts), *_numbers_in_text(texts)]
+    warnings = [
+        *_unread_units(texts),
+        *_mostly_numbers(texts),
+        *_numbers_in_text(texts),
+        *_padded_or_codes(texts),
+    ]
     return InferredKind(
         "category", Nominal(), reason, {}, warnings=warnings, doubt="numbers?" if warnings else ""
     )

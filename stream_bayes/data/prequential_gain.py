@@ -48,6 +48,11 @@ class PrequentialGain:
         return len(self._by_value)
 
     @property
+    def has_labels(self) -> bool:
+        """True if a row had a label, so that the gain says something."""
+        return bool(self._labels)
+
+    @property
     def tells(self) -> bool:
         """True if the values predict the labels: the gain is more than chance gives."""
         return self.gain > LEAST_GAIN

@@ -806,3 +806,12 @@ def test_that_a_cell_is_missing_is_a_feature_where_it_tells_something(tmp_path: 
     assert run(*train, "--no-blanks").exit_code == 0
     assert not stream_bayes.load(model).schema.missing_features
     assert 'blanks = ["a"]' in run("inspect", path, "--target", "y").stdout
+
+
+def test_without_a_target_nothing_is_said_of_labels(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{k},p{k % 40},{k * 7 % 11}\n" for k in range(80))
+    path.write_text(",person,size\n" + rows)
+    result = run("inspect", path)
+    assert "person (40 values in 80 rows; whether they tell something, --target would show)" in result.stdout
+    assert "holds numbers" not in result.stdout and "the label" not in result.stdout

@@ -192,3 +192,21 @@ def test_numbers_of_thousands_of_digits_end_nothing(text: str) -> None:
     usual = {text.replace(LONG, str(number)): 1 for number in range(70, 90)}
     for texts in ({text: 1}, {text: 1, **usual}):
         assert text not in inferred_kind(Counter(texts)).numbers
+
+
+def test_amounts_that_zeros_fill_up_are_numbers_and_codes_are_names() -> None:
+    incomes = [f"{17 * 3**k % 2_000_000:09}" for k in range(200)]
+    kind = inferred_kind(Counter(incomes))
+    assert kind.word == "number" and kind.numbers[incomes[3]] == int(incomes[3])
+    assert "filled up with zeros" in kind.warnings[0]
+    postcodes = [f"{k:05}" for k in (501, 601, 1001, 1002, 2134, 7030, 10001, 60601, 99950)] * 3
+    assert (inferred_kind(Counter(postcodes)).word, inferred_kind(Counter(postcodes)).doubt) == (
+        "category",
+        "",
+    )
+
+
+def test_short_digits_with_leading_zeros_may_be_numbers() -> None:
+    rooms = inferred_kind(Counter(f"{k % 14:02}" for k in range(60)))
+    assert (rooms.word, rooms.doubt) == ("category", "numbers?") and "--numeric" in rooms.warnings[0]
+    assert inferred_kind(Counter(f"{k % 7:02}" for k in range(60))).doubt == ""
