@@ -1,4 +1,4 @@
-"""What the rows that a model learned had in each column, and rows to predict that lie outside of it."""
+"""Ranges of the numbers that a model learned, and rows to predict that lie outside of them."""
 
 from __future__ import annotations
 
