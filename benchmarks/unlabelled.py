@@ -28,13 +28,17 @@ from benchmarks.checks import Check, show
 from benchmarks.spam.filters import Corpus
 from benchmarks.streams.scoring import DOUBT
 from benchmarks.streams.sources import STREAMS, fetch
-from stream_bayes import AODE, BayesNetClassifier, MultinomialNB, NaiveBayes
+from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, BayesNetClassifier, MultinomialNB, NaiveBayes
 
 __all__ = ["Worth", "checks_of", "main", "worth"]
 
 LEARNERS: dict[str, Callable[..., Any]] = {
     "nb": NaiveBayes,
+    "spode": SPODE,
     "aode": AODE,
+    "a2de": A2DE,
+    "tan": TAN,
+    "kdb": KDB,
     "network": partial(BayesNetClassifier, None),
 }
 MESSAGES = "messages"

@@ -273,9 +273,9 @@ class Service:
         if view.loop_copy.reads_messages:
             answer = await self._asked(lambda copy: copy.explain_message(x), view)
         else:
-            is_read = body.id is not None
+            is_read, level = body.id is not None, body.level
             answer = await self._asked(
-                lambda copy: copy.explain(x, ignore_unknown=ignore, is_read=is_read), view
+                lambda copy: copy.explain(x, ignore_unknown=ignore, is_read=is_read, level=level), view
             )
         return _json(answer | {"model": view.stamp()})
 

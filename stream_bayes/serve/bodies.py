@@ -32,10 +32,11 @@ class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ExplainBody(msgspec.Struct, forbid_unknown_fields=True):
-    """An event as `x`, or the id of one in the history. `model` names a challenger."""
+    """An event as `x`, or the id of one in the history. `level` as in `PredictBody`; `model` names a challenger."""
 
     x: Features | None = None
     id: str | None = None
+    level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] | None = None
     unknown: Literal["refuse", "ignore"] = "refuse"
     model: str | None = None
 

@@ -64,7 +64,12 @@ class EventModelCopy(ModelCopy):
         self._refuse()
 
     def explain(
-        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+        self,
+        x: Mapping[str, Any],
+        *,
+        ignore_unknown: bool = False,
+        is_read: bool = False,
+        level: float | None = None,
     ) -> dict[str, Any]:
         """Return how unexpected each value of an event is: of a `DynamicNetwork`, of the next event of its sequence.
 
@@ -239,6 +244,7 @@ class EventModelCopy(ModelCopy):
             "can": {
                 "predict": False,
                 "explain": isinstance(model, (*TIMELESS, DynamicNetwork)),
+                "intervals": False,
                 "query": isinstance(model, TIMELESS),
                 "check": False,
             },

@@ -193,9 +193,14 @@ class ModelCopy:
     # -- explaining ---------------------------------------------------------------------------------------------------
 
     def explain(
-        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+        self,
+        x: Mapping[str, Any],
+        *,
+        ignore_unknown: bool = False,
+        is_read: bool = False,
+        level: float | None = None,
     ) -> dict[str, Any]:
-        """Return the evidence of each feature for each label, the strongest first.
+        """Return the evidence of each feature for each label, the strongest first; with a level, credible intervals.
 
         `is_read` is True for an event of the history, whose columns the source has read.
 
@@ -207,6 +212,8 @@ class ModelCopy:
         if isinstance(self.answering, BayesNet):
             return described_surprise(self.answering, x, self.surprises)
         answer = self._predicted(x, ignore_unknown)
+        if level is not None:
+            answer["intervals"] = self._label_intervals(x, level)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, (BayesClassifier, AdaptiveBayes)):
             given = dict(features_within(self.model, given))
@@ -365,6 +372,7 @@ class ModelCopy:
             "can": {
                 "predict": self.product is None and not isinstance(model, BayesNet),
                 "explain": True,
+                "intervals": self.product is None and hasattr(model, "predict_interval_one"),
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
                 "check": self.product is not None,
             },

@@ -87,12 +87,17 @@ class RegressorCopy(ModelCopy):
     # -- explaining ---------------------------------------------------------------------------------------------------
 
     def explain(
-        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, is_read: bool = False
+        self,
+        x: Mapping[str, Any],
+        *,
+        ignore_unknown: bool = False,
+        is_read: bool = False,
+        level: float | None = None,
     ) -> dict[str, Any]:
         """Return the prediction with what each feature adds to it; of a mixture, what each expert predicts."""
         x = x if is_read else self._read(x)
         ignored = self._check_names([x], ignore_unknown)
-        answer = self._answer(x, None) | {"ignored": ignored, "never_learned": self.never_learned(x)}
+        answer = self._answer(x, level) | {"ignored": ignored, "never_learned": self.never_learned(x)}
         if answer["prediction"] is None:
             raise NotLearned("the model has not learned anything yet")
         if isinstance(self.model, AdaptiveRegression):
@@ -138,5 +143,5 @@ class RegressorCopy(ModelCopy):
             "features_left_out": len(named) - len(features),
             "edges": [],
             "edges_are": "structure",
-            "can": {"predict": True, "explain": True, "query": False, "check": False},
+            "can": {"predict": True, "explain": True, "intervals": False, "query": False, "check": False},
         }

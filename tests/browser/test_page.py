@@ -70,6 +70,10 @@ def errors(driver: Any) -> list[str]:
     return [each["message"] for each in driver.get_log("browser") if each["level"] == "SEVERE"]
 
 
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}\u00a0%"
+
+
 def take(driver: Any, name: str) -> None:
     if SCREENSHOTS is not None:
         driver.save_screenshot(str(Path(SCREENSHOTS, f"{name}.png")))
@@ -672,6 +676,45 @@ def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
         wait_until(lambda: "Verdict: " in text(driver, "#panel-model"))
         assert "pwned" not in driver.title
         take(driver, "tokens")
+        assert complaints(driver) == [] and errors(driver) == []
+
+
+def test_probabilities_have_intervals_and_sets_of_labels_hold_what_the_pipeline_asks_for(
+    driver: Any, tmp_path: Path
+) -> None:
+    write_days(tmp_path, 300)
+    text_of_file = pipeline_text().replace('kind = "nb"', 'kind = "nb", coverage = [0.5, 0.99]')
+    with running(tmp_path, text_of_file) as (engine, client):
+        wait_until(lambda: engine.step.learned == 300)
+        open_page(driver, client, "model")
+        wait_until(lambda: driver.find_elements("css selector", "#panel-model .values select"))
+        driver.execute_script(
+            "const field = document.querySelector('#panel-model .values select'); field.value = 'grey';"
+            "field.dispatchEvent(new Event('change'))"
+        )
+
+        def cells(table: str) -> list[list[str]]:
+            found: list[list[str]] = driver.execute_script(
+                "return [...document.querySelectorAll('#panel-model .answers table')]"
+                ".filter((each) => each.textContent.includes(arguments[0]))"
+                ".flatMap((each) => [...each.querySelectorAll('tbody tr')])"
+                ".map((row) => [...row.querySelectorAll('td, th')].map((cell) => cell.textContent))",
+                table,
+            )
+            return found
+
+        wait_until(lambda: "95.0\u00a0% interval" in text(driver, "#panel-model"))
+        answer = client.send("POST", "/v1/predict", {"x": {"sky": "grey"}, "level": 0.95})[2]
+        shares, ends = answer["probabilities"], answer["intervals"]
+        expected = [
+            [label, percent(p), " to ".join(map(percent, ends[label]))] for label, p in shares.items()
+        ]
+        wait_until(lambda: [row[:3] for row in cells("interval")] == expected)
+        assert cells("Sets of labels") == [
+            [percent(float(level)), ", ".join(labels) or "no label"]
+            for level, labels in answer["sets"].items()
+        ]
+        take(driver, "intervals-and-sets")
         assert complaints(driver) == [] and errors(driver) == []
 
 

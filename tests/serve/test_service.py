@@ -80,7 +80,13 @@ def test_the_model_is_described_with_its_most_telling_feature_first(client: Clie
     assert [feature["name"] for feature in model["features"]] == ["sky", "wind"]
     assert model["features"][0]["table"]["yes"]["grey"] > 0.8
     assert model["labels"] == ["no", "yes"] or model["labels"] == ["yes", "no"]
-    assert model["can"] == {"predict": True, "explain": True, "query": False, "check": False}
+    assert model["can"] == {
+        "predict": True,
+        "explain": True,
+        "intervals": True,
+        "query": False,
+        "check": False,
+    }
     assert model["writes"] and model["no_labels"] is None
 
 

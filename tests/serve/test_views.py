@@ -61,6 +61,7 @@ def test_a_model_behind_others_predicts_explains_and_is_described(name: str) -> 
         for label, p in answer["probabilities"].items():
             assert intervals[label][0] <= p <= intervals[label][1]
         assert copy.predict_many([X], level=0.9)["predictions"][0]["intervals"] == intervals
+        assert copy.explain(X, level=0.9)["intervals"] == intervals
     explained = copy.explain(X)
     strongest = explained["evidence"][0]
     assert strongest["feature"] == ("my rain" if "renamed" in name else "rain")

@@ -7,6 +7,7 @@ import { get, post } from "./service.js";
 
 const MOST_SHOWN = 40;
 const MOST_EXPERT_LABELS = 8;
+const LEVEL = 0.95;
 
 export class Model {
   constructor(panel, report) {
@@ -96,7 +97,7 @@ export class Model {
     if (!this.graph) return;
     const number = ++this.asked, start = performance.now();
     const body = { evidence: Object.fromEntries(this.evidence) };
-    if (this.intervals.checked) body.level = 0.95;
+    if (this.intervals.checked) body.level = LEVEL;
     try {
       const answer = await post("v1/query", body);
       if (number !== this.asked) return; // a newer click is on its way
@@ -147,7 +148,9 @@ export class Model {
     const model = this.model;
     if (!model || model.can.check || !model.can.predict) return;
     try {
-      const answer = await post(model.can.explain ? "v1/explain" : "v1/predict", { x: Object.fromEntries(this.given) });
+      const body = { x: Object.fromEntries(this.given) };
+      if (model.can.intervals) body.level = LEVEL;
+      const answer = await post(model.can.explain ? "v1/explain" : "v1/predict", body);
       replace(this.answer, ...shown(answer));
       this.report(null);
     } catch (error) { this.report(error); }
@@ -205,15 +208,17 @@ function tableOf(feature) {
   })]));
 }
 
-function probabilities(found) {
-  return [table("Probabilities", ["label", "probability", ""], Object.entries(found).map(([label, p]) => [label, percent(p), bar(p, `${label}: ${percent(p)}`)]))];
+function probabilities(found, intervals) {
+  const headings = ["label", "probability", ...(intervals ? [`${percent(LEVEL)} interval`] : []), ""];
+  return [table("Probabilities", headings, Object.entries(found).map(([label, p]) => [
+    label, percent(p), ...(intervals ? [intervals[label].map(percent).join(" to ")] : []), bar(p, `${label}: ${percent(p)}`)]))];
 }
 
 // The answer of predict or explain: probabilities, and the evidence for the first label against the second.
 export function shown(answer) {
   if (answer.kind === "surprise") return shownSurprise(answer);
   if (!answer.probabilities) return shownNumber(answer);
-  const parts = [...probabilities(answer.probabilities)];
+  const parts = [...probabilities(answer.probabilities, answer.intervals)];
   if (answer.sets) parts.push(table("Sets of labels", ["holds the label in", "set"], Object.entries(answer.sets).map(([level, labels]) => [percent(Number(level)), labels.map(text).join(", ") || "no label"])));
   if (answer.kind === "tokens") {
     const most = Math.max(...answer.evidence.map((each) => Math.abs(each.adds)), 1e-9);

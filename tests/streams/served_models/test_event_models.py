@@ -239,4 +239,10 @@ port = 0
         assert why["total"] == pytest.approx(sum(each["nats"] for each in why["surprise"]))
         described = client.get("/v1/model")
         assert [each["name"] for each in described["features"]] == [*engine.step.model.model.kinds]
-        assert described["can"] == {"predict": False, "explain": True, "query": True, "check": False}
+        assert described["can"] == {
+            "predict": False,
+            "explain": True,
+            "intervals": False,
+            "query": True,
+            "check": False,
+        }
