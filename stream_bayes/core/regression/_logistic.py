@@ -456,10 +456,15 @@ class LogisticReading(Reading):
             return True
         self.write_latent(self.u, self.contrasts)
         for y in range(self.contrasts + 1):
-            for a in range(self.contrasts):
-                self.at[a] = self.contrast(y, a)
-            self.score[y] = self.latent[y] / sqrt(1.0 + MODERATION * self.variance_along_at())
+            if self.joint:
+                for a in range(self.contrasts):
+                    self.at[a] = self.contrast(y, a)
+                total = self.variance_along_at()
+            else:  # the squares of a class's contrasts have the same sum for all
+                total = 0.5 * self.contrasts / (self.contrasts + 1.0) * self.scatter[0]
+            self.score[y] = self.latent[y] / sqrt(1.0 + MODERATION * total)
             best = max(best, self.score[y])
+        total = 0.0
         for y in range(self.contrasts + 1):
             total += exp(self.score[y] - best)
         for y in range(self.contrasts + 1):
@@ -682,26 +687,40 @@ class LogisticReading(Reading):
         b: cython.Py_ssize_t
         y: cython.Py_ssize_t
         total: cython.double
+        scale: cython.double
         mean: cython.double = 0.0
+        before: cython.double = 0.0
+        after: cython.double = 0.0
         self.write_weight(row)
         self.write_left()
+        if not self.joint:
+            for a in range(m):  # of the contrasts that come after the first class
+                scale = self.contrast(0, a) - self.noise[a]
+                after += self.left[a] * scale * scale
         for y in range(m + 1):  # the variance of each class's score less the mean over the classes
-            total = 0.0
-            for a in range(m):
-                self.tried[a] = self.contrast(y, a) - self.noise[a]
-            for a in range(m):
-                if self.joint:
+            if self.joint:
+                total = 0.0
+                for a in range(m):
+                    self.tried[a] = self.contrast(y, a) - self.noise[a]
+                for a in range(m):
                     for b in range(m):
                         total += self.tried[a] * self.left[a * m + b] * self.tried[b]
-                else:
-                    total += self.left[a] * self.tried[a] * self.tried[a]
+            else:
+                total = before + after
+                if y > 0:  # of the contrast that the class begins
+                    scale = self.contrast(y, y - 1) - self.noise[y - 1]
+                    total += self.left[y - 1] * scale * scale
+                    before += self.left[y - 1] * self.noise[y - 1] * self.noise[y - 1]
+                if y < m:
+                    scale = self.contrast(0, y) - self.noise[y]
+                    after = max(0.0, after - self.left[y] * scale * scale)
             self.latent[y] = total
             mean += self.share_at[y] * total
+        after = 0.0
         for a in range(m):
-            total = 0.0
-            for y in range(m + 1):
-                total += self.share_at[y] * (self.latent[y] - mean) * self.contrast(y, a)
-            self.tried[a] = -0.5 * row.weight * total
+            after += self.share_at[a] * (self.latent[a] - mean)
+            total = (a + 1.0) * self.share_at[a + 1] * (self.latent[a + 1] - mean) - after
+            self.tried[a] = 0.5 * row.weight * self.contrast(0, a) * total
         total = 1.0
         for a in range(m):
             if self.joint:
@@ -781,23 +800,22 @@ class LogisticReading(Reading):
         m: cython.Py_ssize_t = self.contrasts
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         total: cython.double
+        scale: cython.double
+        below: cython.double = 0.0  # the shares of the classes that have the same H[., a], which is -scale
         for a in range(m):
-            total = 0.0
-            for y in range(min(a + 2, m + 1)):
-                total += self.contrast(y, a) * self.share_at[y]
-            self.noise[a] = total  # the mean of the contrasts
-        for a in range(m):
-            for b in range(a, -1, -1) if self.joint else range(a, a - 1, -1):
-                total = 0.0
-                for y in range(min(b + 2, m + 1)):
-                    total += self.share_at[y] * self.contrast(y, a) * self.contrast(y, b)
-                total = row.weight * (total - self.noise[a] * self.noise[b])
-                if self.joint:
-                    self.weight[a * m + b] = self.weight[b * m + a] = total
-                else:
-                    self.weight[a] = total
+            scale = -self.contrast(0, a)
+            below += self.share_at[a]
+            self.noise[a] = scale * ((a + 1.0) * self.share_at[a + 1] - below)  # the mean of the contrasts
+            total = scale * scale * ((a + 1.0) * (a + 1.0) * self.share_at[a + 1] + below)
+            total = row.weight * (total - self.noise[a] * self.noise[a])
+            if not self.joint:
+                self.weight[a] = total
+                continue
+            self.weight[a * m + a] = total
+            for b in range(a):  # all classes with H[., b] have the same H[., a]
+                total = -row.weight * (scale + self.noise[a]) * self.noise[b]
+                self.weight[a * m + b] = self.weight[b * m + a] = total
         for a in range(m):
             total = row.weight * (self.contrast(row.label, a) - self.noise[a])
             if self.joint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import zlib
 from typing import Any
 
@@ -379,3 +380,18 @@ def test_after_a_drift_no_events_are_taken_out_of_the_posterior() -> None:
         a = float(rng.normal())
         model.learn_one({"a": a, "sky": "grey" if rng.random() < 0.5 else "blue"}, (a > 0) == (number < 700))
     assert model.predict_proba_one({"a": 2.0, "sky": "grey"})[False] > 0.9
+
+
+def test_an_event_takes_time_in_proportion_to_the_classes() -> None:
+    def seconds(classes: int) -> float:
+        model, least = BayesianLogistic(), math.inf
+        for k in range(2 * classes):
+            model.learn_one({"a": f"v{k % 5}", "b": float(k % 7)}, f"c{k % classes}")
+        for k in range(6):
+            start = time.process_time()
+            for each in range(10):
+                model.learn_one({"a": f"v{k % 5}", "b": float(each)}, f"c{each}")
+            least = min(least, time.process_time() - start)
+        return least
+
+    assert seconds(500) < 40.0 * seconds(50)  # 10 times as many; it was the square
