@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from itertools import pairwise
 from typing import ClassVar
 
-from stream_bayes.core.values.values import JSONValue, Value, shown
+from stream_bayes.core.values.values import JSONValue, Value, is_missing, shown
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.errors import SchemaError
@@ -323,6 +323,29 @@ class Date(ColumnKind):
         if isinstance(cell, date):
             return Moment(cell, None)
         return Moment(None, _hours_of(cell)) if isinstance(cell, time) else None
+
+    def text(self, values: Sequence[object]) -> str:
+        """Return the moment that `read` made these values of, as far as they tell.
+
+        Examples
+        --------
+        >>> date = Date("dmy")
+        >>> date.text(date.read("31.12.2021 9:30")), date.text(date.read("31.12.2021"))
+        ('2021-12-31 09:30', '2021-12-31')
+        >>> Date(parts=["weekday", "hour"]).text(["Fri", 9.5])
+        'Fri 09:30'
+        """
+        ends = [(part, end) for part in self.parts for end in PARTS[part][0]]
+        told = {end: value for (_, end), value in zip(ends, values, strict=True) if not is_missing(value)}
+        days, hours = told.pop("", None), told.pop(" hour", None)
+        words = [str(value) for value in told.values()]
+        if isinstance(days, (int, float)):
+            words = [date.fromordinal(EPOCH + math.floor(days)).isoformat()]
+            hours = 24.0 * (days % 1.0) if hours is None and days % 1.0 else hours
+        if isinstance(hours, (int, float)):
+            minutes = round(60.0 * hours)
+            words.append(f"{minutes // 60 % 24:02}:{minutes % 60:02}")
+        return " ".join(words)
 
     def options(self) -> dict[str, JSONValue]:
         found: dict[str, JSONValue] = {} if self.order == "ymd" else {"order": self.order}

@@ -42,6 +42,7 @@ Search for a structure
     edge_posterior          the probability of each edge over all structures, for at most 16 variables
     average_network         the structure that probabilities of edges suggest
     hidden_states           the number of states of a hidden variable, by rows that were not learned; a `HiddenStates`
+    hidden_structure        the graph with a hidden variable, by structural EM; a `HiddenStructure`
     FamilyScorer            scores of families, cached between searches
     SearchResult, Move, ConstraintResult    results
 
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
         write_network,
     )
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
+    from stream_bayes.networks.hidden_structure import HiddenStructure, hidden_structure
     from stream_bayes.networks.latent_class import LatentClass
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.mixed_search import mixed_structure
@@ -130,6 +132,7 @@ __all__ = [
     "FindingImpact",
     "GTest",
     "HiddenStates",
+    "HiddenStructure",
     "HillClimbing",
     "Inference",
     "InfluenceDiagram",
@@ -158,6 +161,7 @@ __all__ = [
     "from_pyagrum",
     "g_test",
     "hidden_states",
+    "hidden_structure",
     "mixed_structure",
     "noisy_or",
     "read_bif",
@@ -260,6 +264,7 @@ __getattr__, __dir__ = front(
         "networks.dynamic_network": ("DynamicNetwork",),
         "networks.latent_class": ("LatentClass",),
         "networks.mixed_network": ("MixedNetwork",),
+        "networks.hidden_structure": ("HiddenStructure", "hidden_structure"),
         "networks.state_numbers": ("HiddenStates", "hidden_states"),
         "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -91,3 +92,22 @@ def test_a_table_and_a_file_that_is_too_short(file: Path, tmp_path: Path) -> Non
     assert json.loads(run("anomalies", short, "--json").stdout)["scored"] == 2
     done = run("anomalies", short, "--no-shuffle")
     assert done.exit_code != 0 and "lower --skip" in done.output
+
+
+def test_a_date_is_one_column_and_shown_as_a_date(tmp_path: Path) -> None:
+    rng, lines = random.Random(4), ["when,takings"]
+    for k in range(150):
+        day = date(2021, 1, 1) + timedelta(days=7 * k if k != 100 else 702)  # Fridays, and one Sunday
+        lines.append(f"{day.isoformat()},{rng.gauss(100.0, 5.0):.1f}")
+    path = tmp_path / "shop.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    report = json.loads(run("anomalies", path, "--top", "150", "--json").stdout)
+    [row] = [row for row in report["anomalies"] if row["row"] == 101]
+    odd = row["odd"][0]
+    assert (odd["variable"], odd["value"], odd["parts"][0]) == ("when", "2022-12-04", "weekday")
+    for row in report["anomalies"]:
+        named = [each["variable"] for each in row["odd"]]
+        assert len({*named}) == len(named) and {*named} <= {"when", "takings"}
+    assert all({one, other} == {"when", "takings"} for one, other in report["edges"])
+    shown = " ".join(run("anomalies", path, "--top", "30").output.split())
+    assert "when=2022-12-04 (weekday, +" in shown

@@ -393,7 +393,7 @@ def test_events_are_scored_and_explained_before_a_parent_ever_had_a_value() -> N
 def test_a_family_read_again_for_each_event_has_the_density_of_one_that_is_made_anew() -> None:
     model = trained(40)
     anew = MixedFamilies(model.store, 1.0)
-    odd: dict[str, Any] = {
+    odd: dict[Any, Any] = {
         "a": "w",
         "b": True,
         "x": 3.0,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
@@ -19,9 +20,11 @@ from stream_bayes.cli.training import PARTLY_RANDOM, in_random_order, rows_that_
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.values.values import is_missing
-from stream_bayes.data.schema import Nominal
+from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.schema import Date, Nominal, Schema
 from stream_bayes.errors import NotLearned
 from stream_bayes.networks.mixed_network import FIRST_SEARCH, MixedNetwork
+from stream_bayes.networks.surprise import Surprise
 from stream_bayes.streams.contracts.source import records_of
 
 __all__ = ["anomalies"]
@@ -83,7 +86,8 @@ def anomalies(
                     continue
                 yield number, {n: _named(value) if n in names else value for n, value in record.x.items()}
 
-        rank = partial(_ranked, window=window, skip=skip, top=top)
+        columns = _Columns(table.schema)
+        rank = partial(_ranked, columns=columns, window=window, skip=skip, top=top)
         said = []
         with closing(table.source):
             if options.time is None if shuffle is None else shuffle:
@@ -113,20 +117,72 @@ def anomalies(
             {"row": -number, "score": score, "p_value": tail.p_value(score, is_one=True), **row}
             for score, number, row in sorted(ranking.oddest, reverse=True)
         ]
+        edges = columns.edges(model.structure.edges)
         if json:
-            edges = [*model.structure.edges]
             print_json({"rows": count["rows"], "scored": len(scores), "edges": edges, "anomalies": listed})
             return
-        dependences = ", ".join(" -> ".join(map(str, edge)) for edge in model.structure.edges)
+        dependences = ", ".join(" -> ".join(map(str, edge)) for edge in edges)
         note([f"{count['rows']:,} rows, {len(scores):,} scored; dependences: {dependences or 'none'}"])
         shown = [{**each, "odd": _text_of(each["odd"])} for each in listed]
         print_table("most unexpected rows", shown, right=("row", "score", "p_value"))
 
 
+class _Columns:
+    """The columns of a table, of which some become several features, as a date or a text does."""
+
+    def __init__(self, schema: Schema | None) -> None:
+        self._kinds: Mapping[str, ColumnKind] = {} if schema is None else schema.kinds
+        self._features = {} if schema is None else schema.features_of
+        self._column_of = {f: column for column, features in self._features.items() for f in features}
+        if schema is not None:
+            self._column_of |= {f: column for column, f in schema.missing_features.items()}
+
+    def edges(self, edges: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """Return the edges of features as those of their columns; what depends on itself is left out."""
+        pairs = [tuple(self._column_of.get(feature, feature) for feature in edge) for edge in edges]
+        return [*dict.fromkeys((one, other) for one, other in pairs if one != other)]
+
+    def oddest(self, surprise: Surprise, x: TableRow) -> list[dict[str, Any]]:
+        """Return the oddest columns of a row, each with its value, the surprise of its features beyond what is usual,
+        and of those that are more surprising than usual the names after the column's own, if it has several.
+        """
+        excess: dict[Any, dict[Any, float]] = {}
+        for feature in surprise.oddest:
+            column = self._column_of.get(feature, feature)
+            excess.setdefault(column, {})[feature] = surprise.excess[feature]
+        totals = {column: math.fsum(each.values()) for column, each in excess.items()}
+        odd = sorted((c for c, total in totals.items() if total > 0.0), key=lambda c: -totals[c])
+        return [
+            {
+                "variable": c,
+                "value": self._value(c, x),
+                "nats": round(totals[c], 3),
+                **self._parts(c, excess[c], x),
+            }
+            for c in odd[:ODD_VALUES]
+        ]
+
+    def _value(self, column: Any, x: TableRow) -> object:
+        kind = self._kinds.get(column)
+        if isinstance(kind, Date):
+            return kind.text([x.get(feature) for feature in self._features[column]])
+        return x.get(column)
+
+    def _parts(self, column: Any, excess: Mapping[Any, float], x: TableRow) -> dict[str, list[str]]:
+        if [*excess] == [column]:
+            return {}
+        parts = []
+        for feature in (feature for feature, nats in excess.items() if nats > 0.0 and feature != column):
+            part = feature.removeprefix(column).lstrip(": ")
+            parts.append(part if isinstance(self._kinds.get(column), Date) else f"{part}={x.get(feature)}")
+        return {"parts": parts}
+
+
 class _Ranking:
     """A model that scores rows, with all scores and the most unexpected rows."""
 
-    def __init__(self, window: int, top: int) -> None:
+    def __init__(self, columns: _Columns, window: int, top: int) -> None:
+        self._columns = columns
         self.model = MixedNetwork(max_values=MOST_VALUES, window=window, classes="learn")
         self.scores: dict[int, float] = {}  # by the number of the row
         self.oddest: list[tuple[float, int, dict[str, Any]]] = []  # a heap: score, -number, what is odd
@@ -135,13 +191,14 @@ class _Ranking:
     def score(self, number: int, x: TableRow) -> None:
         self.scores[number] = score = self.model.score_one(x)
         if len(self.oddest) < self._top or score > self.oddest[0][0]:
-            entry = (score, -number, _oddest(self.model, x))
+            entry = (score, -number, {"odd": self._columns.oddest(self.model.explain_one(x), x)})
             (heapq.heappush if len(self.oddest) < self._top else heapq.heapreplace)(self.oddest, entry)
 
 
 def _ranked(
     rows: Iterable[tuple[int, TableRow]],
     *,
+    columns: _Columns,
     is_random: bool,
     window: int,
     skip: int,
@@ -151,7 +208,7 @@ def _ranked(
     """Return the scores of rows, each by those before it. In a random order the first ones are scored at the end, by
     all; so are the rows whose numbers are in `apart`, which are not learned.
     """
-    ranking = _Ranking(window, top)
+    ranking = _Ranking(columns, window, top)
     last: list[tuple[int, TableRow]] = []
     for number, x in rows:
         if number in apart:
@@ -191,12 +248,10 @@ def _named(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not is_missing(value) else value
 
 
-def _oddest(model: MixedNetwork, x: dict[str, Any]) -> dict[str, Any]:
-    surprise = model.explain_one(x)
-    excess = surprise.excess
-    odd = [v for v in surprise.oddest[:ODD_VALUES] if excess[v] > 0.0]
-    return {"odd": [{"variable": v, "value": x[v], "nats": round(excess[v], 3)} for v in odd]}
-
-
 def _text_of(odd: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{each['variable']}={each['value']} (+{each['nats']:.1f} nats)" for each in odd)
+    return ", ".join(_text_of_one(**each) for each in odd)
+
+
+def _text_of_one(variable: str, value: object, nats: float, parts: Sequence[str] = ()) -> str:
+    name = variable if value is None else f"{variable}={value}"
+    return f"{name} ({', '.join([*parts[:1], f'+{nats:.1f} nats'])})"
