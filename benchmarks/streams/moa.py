@@ -93,6 +93,15 @@ def _models() -> dict[str, Callable[[], MoaClassifier]]:
         "CapyMOA SRP(10)": lambda: MoaClassifier(
             "StreamingRandomPatches", random_seed=SEED, ensemble_size=10
         ),
+        "CapyMOA OzaBoost": lambda: MoaClassifier("OzaBoost", random_seed=SEED),
+        "CapyMOA KNN": lambda: MoaClassifier("KNN", random_seed=SEED),
+        "CapyMOA LeveragingBagging(10)": lambda: MoaClassifier(
+            "LeveragingBagging", random_seed=SEED, ensemble_size=10
+        ),
+        "CapyMOA DEMS(10)": lambda: MoaClassifier(
+            "DynamicEnsembleMemberSelection", random_seed=SEED, ensemble_size=10
+        ),
+        "CapyMOA SGBT": lambda: MoaClassifier("StreamingGradientBoostedTrees", random_seed=SEED),
     }
 
 

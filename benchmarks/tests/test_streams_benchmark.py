@@ -15,6 +15,8 @@ from river import dummy
 
 import stream_bayes
 from benchmarks.streams import __main__ as command
+from benchmarks.streams import cadrift
+from benchmarks.streams.costs import SHAPES, Times, events_of, times
 from benchmarks.streams.late import scored_late
 from benchmarks.streams.moa import MoaClassifier
 from benchmarks.streams.models import MODELS
@@ -276,6 +278,46 @@ def test_a_table_of_keel_is_shuffled_and_its_missing_values_are_left_out(tmp_pat
     assert [x["column 1"] for x, _ in samples] != sorted(x["column 1"] for x, _ in samples)
     assert ({"column 1": 7.0, "column 3": 1.5}, "nowin") in samples
     assert {type(x["column 2"]) for x, y in samples if y == "won"} == {str}
+
+
+def test_a_table_of_cadrift_is_read_without_its_missing_values_and_made_once(tmp_path: Path) -> None:
+    for name in cadrift.CADRIFT:
+        (tmp_path / f"{name}.csv").write_text("x0,y,x1\n1.5,3.0,2.0\n,1.0,-0.5\n")
+    cadrift.make(tmp_path)  # all tables are there, so nothing is cloned
+    assert not (tmp_path / "CaDrift").exists()
+    for name in cadrift.CADRIFT:
+        samples = list(STREAMS[name].samples(tmp_path))
+        assert samples == [({"x0": 1.5, "x1": 2.0}, "3.0"), ({"x1": -0.5}, "1.0")]
+
+
+def test_models_take_turns_over_the_same_events_and_halves_are_timed_apart() -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.learned: list[Any] = []
+
+        def predict_proba_one(self, x: dict[str, Any]) -> dict[str, float]:
+            return {}
+
+        def learn_one(self, x: dict[str, Any], y: int) -> None:
+            self.learned.append((x, y))
+
+    class Slower(Noting):
+        """Takes more time in the second half."""
+
+        def learn_one(self, x: dict[str, Any], y: int) -> None:
+            super().learn_one(x, y)
+            sum(range(20_000 if len(self.learned) > 200 else 20))
+
+    for shape in (SHAPES[0], SHAPES[-1]):
+        models = Noting(), Slower()
+        measured = times(models, shape, 400, seed=3)
+        assert models[0].learned == models[1].learned and len(models[0].learned) == 400
+        assert models[0].learned[:9] == [next(stream) for stream in [events_of(shape, 3)] for _ in range(9)]
+        x, _ = models[0].learned[0]
+        assert len(x) == shape.numbers + shape.names
+        assert {y for _, y in models[0].learned} == set(range(shape.classes))
+        assert measured[1].second > 5 * measured[1].first
+    assert str(Times(1234.4, 5.0)) == "1,234 to 5 us"
 
 
 def test_a_classifier_of_moa_is_given_features_and_classes_first(monkeypatch: pytest.MonkeyPatch) -> None:
