@@ -100,7 +100,8 @@ def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Ite
     end = cluster.end_offsets([partition])[partition]
     if start >= end:
         return
-    reader = ReconnectingReader(partial(make_reader, cluster.connection, FETCH_MAX_BYTES))
+    make = partial(make_reader, cluster.connection, FETCH_MAX_BYTES)
+    reader = ReconnectingReader(make, cluster.beginning_offsets)
     try:
         at = max(start, cluster.beginning_offsets([partition])[partition])
         reader.assign({partition: at})

@@ -282,7 +282,8 @@ class OffsetRecovery:
 
     def _open_reader(self) -> closing[ReconnectingReader]:
         make = partial(make_reader, self.source.connection, FETCH_MAX_BYTES)
-        return closing(ReconnectingReader(make, silent_seconds=self.source.stuck_seconds))
+        beginnings = self.source.cluster.beginning_offsets
+        return closing(ReconnectingReader(make, beginnings, silent_seconds=self.source.stuck_seconds))
 
 
 def _reached_by(point: ResumePoint | None) -> Reached:
@@ -315,7 +316,7 @@ class JournalRecovery(OffsetRecovery):
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         if point is not None:
             self.delivery.await_decision()
-        self._present, self._caught_up = point, None
+        self._present, self._caught_up, self._uncounted = point, None, ()
         super().check(point, rebuild)
 
     @property
@@ -583,7 +584,10 @@ class JournalRecovery(OffsetRecovery):
         same bytes, though the journal was pruned in between.
         """
         newest = _of_newest_log(entries)
-        self._uncounted = self._entries_after_present(state, newest) if rebuild else ()
+        if rebuild:
+            first = newest[0].offset if newest else end
+            pruned = [entry for entry in self._uncounted if entry.offset < first]  # since the pass before
+            self._uncounted = [*pruned, *self._entries_after_present(state, newest)]
         reached = _reached_in(newest, point)
         if reached.identity and set(reached.identity["topics"]) != set(state.identity["topics"]):
             check_identity(state, reached.identity, "the journal")

@@ -169,7 +169,8 @@ class KafkaSource:
         added = self.cluster.beginning_offsets(new) if new else {}
         self.trail.origins |= added
         if self._reader is None:
-            self._reader = ReconnectingReader(partial(make_reader, self.connection, FETCH_MAX_BYTES))
+            make = partial(make_reader, self.connection, FETCH_MAX_BYTES)
+            self._reader = ReconnectingReader(make, self.cluster.beginning_offsets)
         if self._aligned is None:
             self._aligned = AlignedReader(
                 self._reader,

@@ -61,7 +61,8 @@ class TopicReader:
         self._beginnings = self._cluster.beginning_offsets(self._partitions.values())
         self._next = dict(self._beginnings)
         self._ends = self._cluster.end_offsets(self._partitions.values())
-        self._reader = ReconnectingReader(partial(make_reader, connection, FETCH_MAX_BYTES))
+        make = partial(make_reader, connection, FETCH_MAX_BYTES)
+        self._reader = ReconnectingReader(make, self._cluster.beginning_offsets)
         self._reader.assign(self._next)
 
     def poll(self, seconds: float = POLL_SECONDS) -> set[int]:

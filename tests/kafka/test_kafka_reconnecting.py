@@ -91,6 +91,16 @@ def one_after_the_other(*readers: FakeReader | Exception) -> Callable[[], Reader
     return make
 
 
+def reading(*readers: FakeReader | Exception, **settings: Any) -> ReconnectingReader:
+    """Return a reader over these, one after the other, whose log begins where the latest begin of theirs is."""
+    logs = [reader for reader in readers if isinstance(reader, FakeReader)]
+    return ReconnectingReader(
+        one_after_the_other(*readers),
+        lambda parts: dict.fromkeys(parts, max(log.begin for log in logs)),
+        **settings,
+    )
+
+
 def offsets(messages: Iterable[Message], partition: Partition) -> list[int]:
     return [message.offset for message in messages if message.partition == partition]
 
@@ -98,7 +108,7 @@ def offsets(messages: Iterable[Message], partition: Partition) -> list[int]:
 def test_another_reader_goes_on_from_where_one_failed() -> None:
     ends = {ONE: 6, OTHER: 20}
     first, second = FakeReader(ends), FakeReader(ends)
-    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader = reading(first, second)
     reader.assign({ONE: 0, OTHER: 10})
     came = reader.poll(100, 0)
     reader.pause([OTHER])
@@ -124,7 +134,7 @@ def test_another_reader_goes_on_from_where_one_failed() -> None:
 
 def test_a_log_that_lost_its_end_and_grew_again_while_nobody_read_it_is_not_read_on() -> None:
     first, second = FakeReader({ONE: 4}), FakeReader({ONE: 9})
-    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader = reading(first, second)
     reader.assign({ONE: 0})
     assert len(reader.poll(100, 0)) == len(reader.poll(100, 0)) == 2
     first.fails["poll"] = ClientFailed("its thread has ended")
@@ -138,7 +148,7 @@ def test_a_log_that_lost_its_end_and_grew_again_while_nobody_read_it_is_not_read
 def test_a_log_that_lost_its_end_and_grew_again_while_it_was_read_is_not_read_on() -> None:
     only = FakeReader({ONE: 9, OTHER: 9})
     only.epoch_from = {0: 3}
-    reader = ReconnectingReader(one_after_the_other(only))
+    reader = reading(only)
     reader.assign({ONE: 0, OTHER: 0})
     assert len(reader.poll(100, 0)) == 4
     only.value, only.epoch_from = b"another", {0: 4}  # from the first record on
@@ -150,7 +160,7 @@ def test_a_log_that_lost_its_end_and_grew_again_while_it_was_read_is_not_read_on
 @pytest.mark.parametrize("is_another", [False, True])
 def test_a_log_that_lost_its_end_before_a_partition_was_added_is_not_read_on(is_another: bool) -> None:
     only = FakeReader({ONE: 6, OTHER: 6})
-    reader = ReconnectingReader(one_after_the_other(only))
+    reader = reading(only)
     reader.assign({ONE: 0})
     came = reader.poll(100, 0)
     only.value = b"another" if is_another else only.value
@@ -167,7 +177,7 @@ def test_a_log_that_lost_its_end_before_a_partition_was_added_is_not_read_on(is_
 def test_a_log_that_lost_its_end_since_the_check_at_the_start_is_not_read_on() -> None:
     only = FakeReader({ONE: 9})
     only.epoch_from = {0: 4}
-    reader = ReconnectingReader(one_after_the_other(only))
+    reader = reading(only)
     reader.assign({ONE: 2})
     reader.compare({ONE: mark_of(Message(ONE, 1, None, None, b"{}", 3))})
     assert reader.poll(100, 0) == []
@@ -183,7 +193,7 @@ def test_a_log_that_lost_its_end_since_the_check_at_the_start_is_not_read_on() -
 def test_another_leader_is_no_fault(begin: int) -> None:
     only = FakeReader({ONE: 8, OTHER: 8})
     only.epoch_from = {0: 3, 4: 5}
-    reader = ReconnectingReader(one_after_the_other(only))
+    reader = reading(only)
     reader.assign({ONE: 1, OTHER: 0})
     came = [*reader.poll(100, 0), *reader.poll(100, 0)]
     assert (offsets(came, ONE), offsets(came, OTHER)) == ([1, 2, 3], [0, 1, 2, 3])
@@ -196,7 +206,7 @@ def test_another_leader_is_no_fault(begin: int) -> None:
 
 def test_a_last_record_that_expired_or_was_compacted_is_no_fault() -> None:
     first, second = FakeReader({ONE: 4}), FakeReader({ONE: 9})
-    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader = reading(first, second)
     reader.assign({ONE: 2})
     assert offsets(reader.poll(100, 0), ONE) == [2, 3]
     first.fails["poll"] = ClientFailed("its thread has ended")
@@ -207,9 +217,23 @@ def test_a_last_record_that_expired_or_was_compacted_is_no_fault() -> None:
     assert offsets(reader.poll(100, 0), ONE) == [4, 5]
 
 
+def test_a_log_that_lost_its_end_is_not_taken_for_one_whose_last_record_expired() -> None:
+    first, second = FakeReader({ONE: 4, OTHER: 4}), FakeReader({ONE: 4, OTHER: 2})
+    reader = reading(first, second)
+    reader.assign({ONE: 2, OTHER: 0})
+    reader.poll(100, 0)
+    reader.poll(100, 0)
+    first.fails["poll"] = ClientFailed("its thread has ended")
+    with pytest.raises(ClientFailed):
+        reader.poll(100, 0)
+    second.fails["poll"] = position_lost()  # of the other one, which was read up to 4
+    with pytest.raises(SourceError, match="its log lost its end"):
+        reader.poll(100, 0)
+
+
 def test_messages_that_a_failed_poll_had_passed_are_read_again() -> None:
     first = FakeReader({ONE: 9})
-    reader = ReconnectingReader(one_after_the_other(first))
+    reader = reading(first)
     reader.assign({ONE: 0})
     assert offsets(reader.poll(100, 0), ONE) == [0, 1]
     first.fails["poll"] = Interrupted("no answer")
@@ -223,7 +247,7 @@ def test_messages_that_a_failed_poll_had_passed_are_read_again() -> None:
 
 def test_what_goes_away_by_itself_is_left_to_the_reader() -> None:
     first = FakeReader({ONE: 2}, {"poll": Interrupted("one broker of three is away")})
-    reader = ReconnectingReader(one_after_the_other(first))
+    reader = reading(first)
     reader.assign({ONE: 0})
     with pytest.raises(Interrupted):
         reader.poll(100, 0)
@@ -233,7 +257,7 @@ def test_what_goes_away_by_itself_is_left_to_the_reader() -> None:
 
 def test_a_reader_that_could_not_be_told_where_to_read_is_not_asked() -> None:
     first, second = FakeReader({ONE: 9}, {"assign": Interrupted("not now")}), FakeReader({ONE: 9})
-    reader = ReconnectingReader(one_after_the_other(first, second))
+    reader = reading(first, second)
     with pytest.raises(Interrupted):
         reader.assign({ONE: 7})
     assert first.closed
@@ -242,7 +266,7 @@ def test_a_reader_that_could_not_be_told_where_to_read_is_not_asked() -> None:
 
 def test_another_reader_is_tried_for_again_where_no_broker_answers() -> None:
     first, last = FakeReader({ONE: 2}, {"poll": ClientFailed("it did not come back")}), FakeReader({ONE: 2})
-    reader = ReconnectingReader(one_after_the_other(first, BrokerAway("nobody"), last))
+    reader = reading(first, BrokerAway("nobody"), last)
     reader.assign({ONE: 0})
     for error in (ClientFailed, BrokerAway):
         with pytest.raises(error):
@@ -253,9 +277,7 @@ def test_another_reader_is_tried_for_again_where_no_broker_answers() -> None:
 def test_a_reader_that_is_silent_for_too_long_is_taken_for_one_that_failed() -> None:
     passed = [0.0]
     first, second = FakeReader({ONE: 6}), FakeReader({ONE: 6})
-    reader = ReconnectingReader(
-        one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1]
-    )
+    reader = reading(first, second, silent_seconds=60, clock=lambda: passed[-1])
     reader.assign({ONE: 0})
     assert len(reader.poll(100, 0)) == 2
     first.silent = True
@@ -273,9 +295,7 @@ def test_a_reader_that_only_ever_complains_is_silent_too() -> None:
         FakeReader({ONE: 6}, {"poll": Interrupted("a broker that is no more")}),
         FakeReader({ONE: 6}),
     )
-    reader = ReconnectingReader(
-        one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1]
-    )
+    reader = reading(first, second, silent_seconds=60, clock=lambda: passed[-1])
     reader.assign({ONE: 4})
     for moment in (30.0, 60.0):
         assert not first.closed
@@ -298,7 +318,7 @@ def test_a_replay_goes_on_where_a_client_failed(monkeypatch: pytest.MonkeyPatch)
     ]
     readers: list[Any] = [FakeReader(ends, fault) for fault in fails]
     readers.insert(1, BrokerAway("nobody"))
-    ahead = SliceReader(ReconnectingReader(one_after_the_other(*readers)), {ONE: 0, OTHER: 0})
+    ahead = SliceReader(reading(*readers), {ONE: 0, OTHER: 0})
     batches = [[Slice(ONE, 0, 12), Slice(OTHER, 0, 5)], [Slice(OTHER, 5, 12)]]
     came = [ranges for slices in batches for ranges in ahead.read(slices) if ranges is not None]
     assert [offsets(part, place) for ranges in came for place, part in ranges.items()] == [

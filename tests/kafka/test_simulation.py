@@ -78,6 +78,40 @@ def test_a_log_that_lost_its_end_between_two_parts_of_a_replay_is_not_replayed_o
     simulate(28_226, directory / "history", plan)
 
 
+@pytest.mark.parametrize(
+    ("seed", "plan"),
+    [
+        (48_173, [Fault(60, "lose reply", 10), Fault(65, "rebuild", 400), Fault(85, "compact", 2)]),
+        (
+            47_783,
+            [
+                Fault(62, "pause", 2),
+                Fault(122, "compact", 1),
+                Fault(184, "lose reply", 40),
+                Fault(186, "rebuild", 40),
+            ],
+        ),
+        (
+            35_365,
+            [
+                Fault(160, "compact", 1),
+                Fault(165, "rebuild", 40),
+                Fault(191, "fail", 10),
+                Fault(382, "rebuild", 40),
+            ],
+        ),
+    ],
+    ids=["waiting for its label", "before the clock started", "the journal was pruned meanwhile"],
+)
+def test_a_rebuild_that_lacks_a_sample_is_refused(seed: int, plan: list[Fault], directory: Path) -> None:
+    simulate(seed, directory / "history", plan)
+
+
+def test_the_loss_of_one_partition_is_noticed_while_another_lost_its_end_too(directory: Path) -> None:
+    plan = [Fault(122, "fail", 5), Fault(123, "lose tail", 1), Fault(130, "lose tail", 40)]
+    simulate(38_476, directory / "history", plan)
+
+
 # -- mends taken out --------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import SourceError
@@ -15,6 +15,8 @@ from stream_bayes.kafka.clients.marks import Mark, mark_of
 __all__ = ["ReconnectingReader"]
 
 T = TypeVar("T")
+# Where the log of each partition begins now; raises as a call of a `Reader` does.
+Beginnings: TypeAlias = Callable[[Iterable[Partition]], Mapping[Partition, Position]]
 R = TypeVar("R", bound=Message | Mark)
 
 logger = logging.getLogger(__name__)
@@ -24,7 +26,8 @@ class ReconnectingReader:
     """A `Reader` that replaces its inner reader after a failure. The call that fails raises; the next one reconnects.
 
     The log may lose its end and grow again. So after a failure, and before the first record of another leader, the last
-    record of each partition is read once more, and compared: if it is another one, the position is lost.
+    record of each partition is read once more, and compared: if it is another one, the position is lost. One that has
+    expired meanwhile, by `beginnings`, shows nothing.
 
     An error of `make` is raised by the call that needed the reader, and the next call tries again. After
     `silent_seconds` without a record the reader counts as failed: a client may lose a thread, or look for a partition
@@ -34,11 +37,13 @@ class ReconnectingReader:
     def __init__(
         self,
         make: Callable[[], Reader],
+        beginnings: Beginnings,
         *,
         silent_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._make = make
+        self._beginnings = beginnings
         self._silent_seconds = silent_seconds
         self._clock = clock
         self._next: dict[Partition, Position] = {}
@@ -80,13 +85,22 @@ class ReconnectingReader:
             self._may_have_moved = True  # past messages that nobody got
             raise
         except SourceError:
-            if not self._repeating:
-                raise
-            self._last.clear()  # it may have expired; the position itself is read next
             self._may_have_moved = True
+            if not self._forget_expired():
+                raise
         finally:
             self._track(messages)
         return messages
+
+    def _forget_expired(self) -> bool:
+        """Forget the records to be read once more that have expired; return False if none has: it is not because of
+        them that a position is lost.
+        """
+        begins = self._beginnings(self._repeating) if self._repeating else {}
+        expired = [part for part, begin in begins.items() if self._last[part].offset < begin]
+        for part in expired:
+            del self._last[part]
+        return bool(expired)
 
     def _compared(self, messages: list[Message]) -> list[Message]:
         """Return the messages without those that are read once more. Raise if one of these is another than before."""

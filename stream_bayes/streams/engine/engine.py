@@ -39,6 +39,7 @@ from stream_bayes.streams.engine.challengers import Challengers
 from stream_bayes.streams.engine.commands import SpanSamples, find_samples, obey
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.rebuild_check import Account, account_in, check_not_smaller
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
@@ -156,9 +157,7 @@ class Engine:
         self._pruned: int | None = None  # the snapshot after which the journal was last pruned
         self._open_again = open_again
         self._accept_gap = accept_gap
-        self._replaced: tuple[int, int] | None = (
-            None  # records and samples of the state that a rebuild replaces
-        )
+        self._replaced: Account | None = None  # of the state that a rebuild replaces
         self._until: int | None = None
         self._has_unlearned = False  # since the last snapshot
         self._is_aside = False  # a rebuild that writes beside the present state
@@ -462,8 +461,8 @@ class Engine:
             present = self._newest(rebuild)
             point = self._resume_point(present)
             self._replaced = None
-            if rebuild and present is not None:
-                self._replaced = (present.clock, present.sections.get("step", {}).get("learned", 0))
+            if rebuild and present is not None and "step" in present.sections:
+                self._replaced = account_in(present.sections)
             del present  # its arrays
             try:
                 if self.recovery is not None:
@@ -506,24 +505,10 @@ class Engine:
         self._is_aside = False
 
     def _check_not_smaller(self, committed_after: int = 0) -> None:
-        """Refuse a rebuild from which records are missing, or samples that the present state has learned.
-
-        `committed_after` records were processed after the snapshot that is replaced. Without any, samples alone count:
-        after a redrive fewer records may hold the same ones.
-        """
-        processed = self.step.processed
-        is_cut_short = self._until is not None and processed >= self._until
-        if self._replaced is None or is_cut_short or self._accept_gap:
-            return
-        records, learned = self._replaced
-        records += committed_after
-        if self.step.learned >= learned and (processed >= records or not committed_after):
-            return
-        raise CannotResume(
-            f"the rebuilt state has {processed:,} records, {self.step.learned:,} of them learned, and the present one "
-            f"has {records:,}, {learned:,} of them learned: records that it was made of are gone. Nothing was changed. "
-            "Start without --rebuild to keep the present state, or add --accept-gap to rebuild from what is left"
-        )
+        """Refuse a rebuild from which records are missing, unless it was to be cut short or a gap is accepted."""
+        is_cut_short = self._until is not None and self.step.processed >= self._until
+        if self._replaced is not None and not is_cut_short and not self._accept_gap:
+            check_not_smaller(self.step.account, self._replaced, committed_after)
 
     def _keep_present(self, store: SnapshotStore) -> None:
         """Copy the snapshots that a rebuild replaces to a directory beside theirs."""

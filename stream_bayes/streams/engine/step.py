@@ -59,6 +59,7 @@ from stream_bayes.streams.engine.dead_letters import (
 )
 from stream_bayes.streams.engine.model_time import ModelTime
 from stream_bayes.streams.engine.newest_answers import NewestAnswers
+from stream_bayes.streams.engine.rebuild_check import Account, account_in
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.records.commands import encode_redrive, encode_unlearn
 from stream_bayes.streams.served_models.answers import AnswerDicts, BatchAnswers, LabelProbabilities
@@ -204,6 +205,16 @@ class Step:
     def held(self) -> int:
         """The number of samples and labels that are not learned before the clock of the model has started."""
         return 0 if self._model_time is None else self._model_time.held
+
+    @property
+    def account(self) -> Account:
+        """What the state was made of."""
+        sections: dict[str, Any] = {"step": {"processed": self.processed, "learned": self.learned}}
+        if self._model_time is not None:
+            sections["time"] = self._model_time.state()
+        if self.pending is not None:
+            sections["pending"] = self.pending.content().state()
+        return account_in(sections)
 
     @property
     def output_class(self) -> type[Output] | type[NumberOutput] | type[TargetsOutput]:

@@ -74,7 +74,8 @@ def test_a_rebuild_that_would_lose_records_is_refused_with_both_numbers(director
     before = content(directory)
     (directory / "events.jsonl").write_bytes(rows(100, bad=3))
     with pytest.raises(
-        CannotResume, match="has 103 records, 100 of them learned, and the present one has 150, 150"
+        CannotResume,
+        match="has 103 records, 100 of them learned, and the present one has 150 records, 150 of them",
     ):
         engine_in(directory).run(rebuild=True)
     assert content(directory) == before

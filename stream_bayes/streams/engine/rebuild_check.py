@@ -1,0 +1,78 @@
+"""What a state was made of, so that a rebuild is refused from which records are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from stream_bayes.core.events.actions import RefusalReason
+from stream_bayes.core.events.event import SAMPLE
+from stream_bayes.errors import CannotResume
+
+__all__ = ["Account", "account_in", "check_not_smaller"]
+
+KIND = 6  # its place in the saved state of an event
+
+
+class Account(NamedTuple):
+    """What a state was made of: records, those learned, and samples and labels with what has become of each.
+
+    A sample was learned, waits, or was given up; so was a label.
+    """
+
+    records: int
+    learned: int
+    samples: int
+    labels: int
+
+
+def account_in(sections: Mapping[str, Mapping[str, Any]]) -> Account:
+    """Return the account of a state's sections: `step`, and `pending` and `time` if they are there.
+
+    Examples
+    --------
+    >>> account_in({"step": {"processed": 12, "learned": 10}})
+    Account(records=12, learned=10, samples=10, labels=10)
+    """
+    step = sections["step"]
+    samples = labels = learned = step["learned"]
+    pending = sections.get("pending")
+    if pending is not None:
+        counts = pending["counts"]
+        samples += len(pending["waiting"]) + counts["expired"] + counts["crowded_out"]
+        labels += len(pending["early"]) + counts[RefusalReason.LABEL_WITHOUT_SAMPLE.value]
+    for event, _ in sections.get("time", {}).get("held", ()):
+        is_sample = event[KIND] == SAMPLE.value
+        samples, labels = samples + is_sample, labels + (not is_sample)
+    return Account(step["processed"], learned, samples, labels)
+
+
+def check_not_smaller(rebuilt: Account, present: Account, committed_after: int) -> None:
+    """Refuse a rebuilt state that lacks what the present one was made of.
+
+    `committed_after` records were processed after the present state was saved. Without any, records do not count: after
+    a redrive fewer of them may hold the same samples.
+
+    Raises
+    ------
+    CannotResume
+        If records are missing.
+    """
+    present = present._replace(records=present.records + committed_after)
+    if committed_after:
+        is_whole = rebuilt.records >= present.records and rebuilt.learned >= present.learned
+    else:
+        is_whole = all(mine >= theirs for mine, theirs in zip(rebuilt[1:], present[1:], strict=True))
+    if is_whole:
+        return
+    raise CannotResume(
+        f"the rebuilt state has {_text(rebuilt)}, and the present one has {_text(present)}: records that it was made "
+        "of are gone. Nothing was changed. Start without --rebuild to keep the present state, or add --accept-gap to "
+        "rebuild from what is left"
+    )
+
+
+def _text(account: Account) -> str:
+    waiting = account.samples - account.learned, account.labels - account.learned
+    others = f" and {waiting[0]:,} samples and {waiting[1]:,} labels that are not" if any(waiting) else ""
+    return f"{account.records:,} records, {account.learned:,} of them learned{others}"
