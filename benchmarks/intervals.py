@@ -1,4 +1,4 @@
-"""`python -m benchmarks.intervals`: the time of an interval against that of a prediction, for every classifier.
+"""`python -m benchmarks.intervals`: the time of an interval, for every classifier, in predictions; and that of draws.
 
 Each has learned 500 events of 2 or 7 classes with 10 or 18 features, and answers about 100 of them; the fastest of 25
 passes of processor time counts. The target is 5 predictions, 1.5 of `AdaptiveBayes`. With `--inside`, each predicts the
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 import stream_bayes
@@ -26,11 +27,12 @@ from stream_bayes import HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.factory import make_learner
 
-__all__ = ["main", "outside", "ratio"]
+__all__ = ["drawing", "main", "outside", "ratio"]
 
 PUBLIC = ("image segments", "phishing", "led drift", "keel letter")
 ANSWERS = 5000
 EVENTS, ASKED, PASSES = 500, 100, 25
+DRAWS, DRAWING = 100, 5.0  # draws of naive Bayes over 20 names, and the milliseconds that they may take
 SIZES = [(2, 10), (2, 18), (7, 10), (7, 18)]  # classes and features
 WRAPPED: dict[str, Callable[[], Any]] = {
     "half-life-choice": lambda: HalfLifeChoice(NaiveBayes(), [None, 100.0], combine="mixture"),
@@ -78,6 +80,19 @@ def ratio(model: Any, samples: Sequence[Sample]) -> float:
             passes.append(time.thread_time() - start)
         fastest.append(min(passes))
     return fastest[0] / fastest[1]
+
+
+def drawing(model: Any, samples: Sequence[Sample]) -> float:
+    """Return the milliseconds in which a model that has learned samples makes a number of draws."""
+    for x, y in samples:
+        model.learn_one(x, y)
+    rng, passes = np.random.default_rng(0), []
+    for _ in range(PASSES):
+        start = time.thread_time()
+        for _ in range(DRAWS):
+            model.draw(rng)
+        passes.append(time.thread_time() - start)
+    return 1000.0 * min(passes)
 
 
 def outside(model: Any, samples: Iterable[Sample], level: float = 0.95) -> tuple[int, int]:
@@ -137,6 +152,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found = [ratio(make(), events(kind, *size)) for size in SIZES]
             text = ", ".join(f"{each:.1f}" for each in found)
             checks.append(Check(f"{name}, {kind}", f"at most {most:g} predictions", text, max(found) <= most))
+    if not options.inside and re.search(options.model, "nb"):
+        took = drawing(NaiveBayes(), events("names", 2, 20))
+        checks.append(
+            Check("nb, names", f"{DRAWS} draws in at most {DRAWING:g} ms", f"{took:.1f} ms", took <= DRAWING)
+        )
     show(checks, Console())
 
 

@@ -233,7 +233,8 @@ def _difference(scores: Mapping[Value, float], others: Mapping[Value, float]) ->
 
 
 def _mean(one: float, other: float) -> float:
-    return one if one == other else (one + other) / 2
+    """Return the mean of two changes; 0 of one that rules a class out and one that lets it in again."""
+    return one if one == other else 0.0 if one == -other else (one + other) / 2
 
 
 def _gap(per_class: Mapping[Value, float]) -> float:
