@@ -26,6 +26,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
 from stream_bayes.networks.bayes_net import BayesNet
@@ -51,7 +52,7 @@ class SequenceMoment(NamedTuple):
     history: PastEvents
 
 
-class DynamicNetwork(CountLearner):
+class DynamicNetwork(CountLearner, EventScores):
     """A Bayesian network over an event and the newest events before it: `sky@-1` is the sky of the event before.
 
     Parameters
@@ -522,10 +523,6 @@ class DynamicNetwork(CountLearner):
         history = self._moment(x, at).history
         event = {v: value for v, value in self._joined(x, history).items() if v not in self._copies}
         return self.joint_network.explain_after(self._past(history), event)
-
-    def score_one(self, x: X, at: float | None = None) -> float:
-        """Return minus the log-likelihood of an event given those before it: the larger, the more unexpected."""
-        return 0.0 - self.log_likelihood_one(x, at)
 
     def score_learn_one(self, x: X, w: float = 1.0, at: float | None = None) -> float:
         """Return `score_one` of an event, then learn it."""

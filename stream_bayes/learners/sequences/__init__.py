@@ -1,5 +1,6 @@
 """Learners of sequences: what follows what, with a key for many sequences at once.
 
 `markov_chain` counts values by those before them, `hidden_markov` learns hidden states (`hidden_model` is what it shows
-of them). `keyed_sequences` keeps the newest values of each key, `shown_values` says what an event shows.
+of them). `keyed_sequences` keeps the newest values of each key, `shown_values` says what an event shows, and
+`event_scores` how unexpected it is.
 """

@@ -15,6 +15,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.hidden_model import HiddenModel, interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
 from stream_bayes.learners.sequences.shown_values import (
@@ -30,7 +31,7 @@ __all__ = ["HiddenMarkov"]
 X = Mapping[Any, Any]
 
 
-class HiddenMarkov(HiddenModel):
+class HiddenMarkov(HiddenModel, EventScores):
     """A hidden Markov model: states that nobody sees follow one another, and each shows names and numbers.
 
     Parameters

@@ -17,6 +17,7 @@ from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
+from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in, timed_events
 
 __all__ = ["MarkovChain"]
@@ -48,7 +49,7 @@ AT_THE_START = RecentValues((START,), 0)
 PAST_UNKNOWN = RecentValues((), 0)
 
 
-class MarkovChain(CountLearner):
+class MarkovChain(CountLearner, EventScores):
     """A Markov chain of order n over the values of one feature: P(next value | the n values before it).
 
     Parameters

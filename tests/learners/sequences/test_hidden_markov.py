@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stream_bayes
-from stream_bayes import HiddenMarkov
+from stream_bayes import DynamicNetwork, HiddenMarkov, MarkovChain
 from stream_bayes.core.live_networks.hidden_emissions import NameEmission
 from stream_bayes.errors import BadState, BadValue, CannotMerge, KindChanged, UnknownFeature
 
@@ -166,3 +166,21 @@ def test_a_reset_ends_the_sequences_of_its_keys_alone() -> None:
     assert model.filter_one({"id": "b"}) == pytest.approx(belief, abs=1e-3)
     model.reset()
     assert model.smooth_one({"id": "b"}) == []
+
+
+def test_a_score_is_minus_the_log_likelihood_in_each_learner_of_sequences() -> None:
+    models: list[MarkovChain | HiddenMarkov | DynamicNetwork] = [
+        MarkovChain("sound", key="machine", step=60.0),
+        HiddenMarkov(["sound"], states=2, key="machine", step=60.0),
+        DynamicNetwork({"sound": [1]}, {"sound": ["sound@-1"]}, key="machine", step=60.0),
+    ]
+    for model in models:
+        for k in range(60):
+            model.learn_one({"machine": 7, "sound": "ab"[k % 2]}, at=60.0 * k)
+        scores = {}
+        for sound in "ab":
+            x = {"machine": 7, "sound": sound}
+            scores[sound] = model.score_one(x, at=3_600.0)
+            assert scores[sound] == -model.log_likelihood_one(x, at=3_600.0)
+        assert scores["a"] < 0.7 < scores["b"]
+        assert model.score_one({"machine": 7}, at=3_600.0) == 0.0
