@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from stream_bayes.core.events.actions import Learned
-from stream_bayes.core.events.event import Event, Kind, Partition
+from stream_bayes.core.events.event import SAMPLE, Event, Kind, Partition
 from stream_bayes.core.events.time import StreamClock
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import Payload, tagged_payload, untagged_payload
@@ -37,6 +37,7 @@ __all__ = [
     "Resolved",
     "Waiting",
     "event_state",
+    "is_saved_sample",
     "load_pending",
     "loaded_event",
 ]
@@ -124,6 +125,9 @@ def _rows(saved: Any) -> list[Any]:
     return saved  # type: ignore[no-any-return]  # it is a list
 
 
+KIND = 6  # the place of its kind in the saved state of an event
+
+
 def event_state(event: Event) -> list[JSONValue]:
     """Return an event as JSON values; its features are payloads, as `keepable` makes them."""
     return [
@@ -138,6 +142,11 @@ def event_state(event: Event) -> list[JSONValue]:
         event.partition.partition,
         event.length,
     ]
+
+
+def is_saved_sample(saved: Any) -> bool:
+    """Return True if what `event_state` wrote is a sample."""
+    return saved[KIND] == SAMPLE.value  # type: ignore[no-any-return]  # both are texts
 
 
 def loaded_event(saved: Any) -> Event:

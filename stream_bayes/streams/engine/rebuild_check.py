@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from stream_bayes.core.events.actions import RefusalReason
-from stream_bayes.core.events.event import SAMPLE
+from stream_bayes.core.events.pending_state import is_saved_sample
 from stream_bayes.errors import CannotResume
 
 __all__ = ["Account", "account_in", "check_not_smaller"]
-
-KIND = 6  # its place in the saved state of an event
 
 
 class Account(NamedTuple):
@@ -42,7 +40,7 @@ def account_in(sections: Mapping[str, Mapping[str, Any]]) -> Account:
         samples += len(pending["waiting"]) + counts["expired"] + counts["crowded_out"]
         labels += len(pending["early"]) + counts[RefusalReason.LABEL_WITHOUT_SAMPLE.value]
     for event, _ in sections.get("time", {}).get("held", ()):
-        is_sample = event[KIND] == SAMPLE.value
+        is_sample = is_saved_sample(event)
         samples, labels = samples + is_sample, labels + (not is_sample)
     return Account(step["processed"], learned, samples, labels)
 

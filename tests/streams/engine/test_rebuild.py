@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from stream_bayes.errors import CannotResume, SinkError, TooManyDeadLetters
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.rebuild_check import Account, check_not_smaller
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
@@ -175,3 +177,36 @@ def test_killed_at_any_operation_a_rebuild_leaves_the_old_state_or_the_new(direc
         assert not [path.name for path in directory.iterdir() if ".rebuil" in path.name]
         found.add(answers)
     assert found == {old, new} and operation > 10
+
+
+WHOLE = Account(records=20, learned=9, samples=11, labels=10)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "is_refused"),
+    [
+        ({}, False),
+        ({"learned": 8}, True),
+        ({"samples": 10}, True),  # one that waited for its label
+        ({"labels": 9}, True),  # one that waited for its sample
+        ({"records": 12}, False),  # dead letters that were redriven, and compacted away
+    ],
+)
+def test_a_rebuild_may_lack_records_but_no_sample_and_no_label(
+    lacking: dict[str, int], is_refused: bool
+) -> None:
+    with (
+        pytest.raises(CannotResume, match="and 2 samples and 1 labels that are not: records")
+        if (is_refused)
+        else nullcontext()
+    ):
+        check_not_smaller(WHOLE._replace(**lacking), WHOLE, 0)
+
+
+def test_what_was_processed_since_a_snapshot_is_counted_by_its_records() -> None:
+    later = Account(records=25, learned=12, samples=12, labels=12)
+    check_not_smaller(later, WHOLE, 5)
+    with pytest.raises(
+        CannotResume, match="has 24 records, 12 of them learned, and the present one has 25 rec"
+    ):
+        check_not_smaller(later._replace(records=24), WHOLE, 5)
