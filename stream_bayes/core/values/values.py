@@ -120,7 +120,7 @@ def canonical_label(label: object) -> Value:
     Traceback (most recent call last):
         ...
     stream_bayes.errors.BadLabel: a label is needed, got None; for an event without one, predict now and \
-learn when its label comes
+learn when its label comes, or take unlabelled='em' where a learner has it
     """
     if type(label) is str or type(label) is int or type(label) is bool:
         return label
@@ -130,7 +130,7 @@ learn when its label comes
     if is_missing(label):
         raise BadLabel(
             f"a label is needed, got {shown(label)}; for an event without one, predict now and learn when "
-            "its label comes"
+            "its label comes, or take unlabelled='em' where a learner has it"
         )
     raise BadLabel(f"label: expected {_SUPPORTED}, got {_type_name(label)}: {shown(label)}; convert it first")
 
