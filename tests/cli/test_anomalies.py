@@ -105,6 +105,7 @@ def test_a_date_is_one_column_and_shown_as_a_date(tmp_path: Path) -> None:
     [row] = [row for row in report["anomalies"] if row["row"] == 101]
     odd = row["odd"][0]
     assert (odd["variable"], odd["value"], odd["parts"][0]) == ("when", "2022-12-04", "weekday")
+    assert any("date" in each.get("parts", ()) for row in report["anomalies"] for each in row["odd"])
     for row in report["anomalies"]:
         named = [each["variable"] for each in row["odd"]]
         assert len({*named}) == len(named) and {*named} <= {"when", "takings"}

@@ -171,10 +171,13 @@ class _Columns:
     def _parts(self, column: Any, excess: Mapping[Any, float], x: TableRow) -> dict[str, list[str]]:
         if [*excess] == [column]:
             return {}
-        parts = []
-        for feature in (feature for feature, nats in excess.items() if nats > 0.0 and feature != column):
+        is_date, parts = isinstance(self._kinds.get(column), Date), []
+        for feature in (feature for feature, nats in excess.items() if nats > 0.0):
             part = feature.removeprefix(column).lstrip(": ")
-            parts.append(part if isinstance(self._kinds.get(column), Date) else f"{part}={x.get(feature)}")
+            if is_date:
+                parts.append(part or "date")
+            elif part:
+                parts.append(f"{part}={x.get(feature)}")
         return {"parts": parts}
 
 
