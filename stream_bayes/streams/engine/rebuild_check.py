@@ -1,4 +1,4 @@
-"""What a state was made of, so that a rebuild is refused from which records are missing."""
+"""The account of a state, what it was made of, so that a rebuild is refused from which records are missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Account", "account_in", "check_not_smaller"]
 
 
 class Account(NamedTuple):
-    """What a state was made of: records, those learned, and samples and labels with what has become of each.
+    """The make-up of a state: records, those learned, and samples and labels with what has become of each.
 
     A sample was learned, waits, or was given up; so was a label.
     """
