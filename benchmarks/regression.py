@@ -5,6 +5,12 @@ python -m benchmarks.regression [events of each stream, by default 2000]
 Each event is predicted and then learned; the first 10 are not scored. An error is in deviations of the targets of the
 stream, so 1 is that of their mean. Peers have one-hot names and, but for trees and rules, scaled numbers. Settings of
 our regressors were chosen on the streams above the line, and reported for those below it.
+
+Three tables follow each other: root mean squares, with times; mean absolute errors; and the forecasts of the models
+that give a density: the share of targets in their intervals of 90 % and 50 %, in the worst 500 events, in the thirds
+with narrow, middle and wide intervals; the mean negative log density and, of every tenth event, the CRPS, both in
+deviations. `held out` is the share in intervals of 90 % of the 200 events after the first 300, none of which is
+learned, as a saved model has them: of streams in time nobody knows the last targets then.
 """
 
 from __future__ import annotations
@@ -14,9 +20,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from river import (
     compose,
     datasets,
@@ -34,16 +42,35 @@ from river.datasets import synth
 from stream_bayes import AdaptiveRegression, BayesianRegression
 
 Event = tuple[dict[Any, Any], float]
+Floats = NDArray[np.float64]
 
 NOT_SCORED = 10
 LEVEL = 0.9
 
 
+HALF = 0.5
+WORST = 500  # events
+EVERY = 10  # of so many events one has its CRPS measured, which takes some milliseconds
+FIRST, HELD_OUT = 300, 200
+NAN = math.nan
+
+
+class Density(NamedTuple):
+    """The forecast of an event: its ends at two levels, log density and CRPS of the target, in the target's unit."""
+
+    ends: tuple[float, float]
+    half: tuple[float, float]
+    log_density: float
+    crps: float  # NaN where it was not measured
+
+
 class Result(NamedTuple):
-    """A model's squared error, coverage and time on a stream."""
+    """A model's errors, forecasts and time on a stream."""
 
     error: float  # root of the mean square, in deviations of the target
-    coverage: float  # share of targets in intervals of 90 %; NaN without intervals
+    absolute: float  # mean absolute error, likewise
+    densities: list[Density]  # of the scored events; none without a density
+    held_out: float  # share of events held out in intervals of 90 %
     microseconds: float  # to predict and learn an event
 
 
@@ -106,56 +133,108 @@ def models() -> dict[str, Any]:
     }
 
 
+def forecast(model: Any, x: dict[Any, Any], y: float, is_whole: bool) -> Density | None:
+    """Return the forecast of a model that gives a density; None for others. The CRPS only `is_whole`."""
+    if hasattr(model, "predict_distribution_one"):
+        given = model.predict_distribution_one(x)
+        crps = given.crps(y) if is_whole else NAN
+        return Density(given.interval(LEVEL), given.interval(HALF), given.log_density(y), crps)
+    steps = getattr(model, "steps", {})
+    if "BayesianLinearRegression" not in steps:
+        return None
+    normal = model.predict_one(x, with_dist=True)
+    mean, deviation = normal.mu, max(normal.sigma, 1e-12)
+    z = (y - mean) / deviation
+    inner, outer = (NormalDist().inv_cdf(0.5 + 0.5 * level) * deviation for level in (HALF, LEVEL))
+    log_density = -0.5 * z * z - math.log(deviation * math.sqrt(2.0 * math.pi))
+    crps = deviation * (
+        z * (2.0 * NormalDist().cdf(z) - 1.0) + 2.0 * NormalDist().pdf(z) - 1.0 / math.sqrt(math.pi)
+    )
+    return Density((mean - outer, mean + outer), (mean - inner, mean + inner), log_density, crps)
+
+
 def measure(model: Any, events: list[Event]) -> Result:
     """Predict and learn events."""
     targets = np.array([y for _, y in events])
-    predicted, inside, seconds = [], [], 0.0
-    for x, y in events:
+    predicted, densities, held_out, seconds = [], [], NAN, 0.0
+    for k, (x, y) in enumerate(events):
+        if k == FIRST and len(events) >= FIRST + HELD_OUT:
+            ahead = [(forecast(model, *each, False), each[1]) for each in events[k : k + HELD_OUT]]
+            if ahead[0][0] is not None:
+                held_out = float(np.mean([each.ends[0] <= y <= each.ends[1] for each, y in ahead if each]))
         begin = time.perf_counter()
         predicted.append(model.predict_one(x) or 0.0)
         seconds += time.perf_counter() - begin
-        if hasattr(model, "predict_interval_one"):
-            low, high = model.predict_interval_one(x, LEVEL)
-            inside.append(low <= y <= high)
+        given = forecast(model, x, y, k % EVERY == 0) if k >= NOT_SCORED else None
+        if given is not None:
+            densities.append(given)
         begin = time.perf_counter()
         model.learn_one(x, y)
         seconds += time.perf_counter() - begin
-    errors = (np.array(predicted) - targets)[NOT_SCORED:]
-    error = math.sqrt(float(np.mean(np.square(errors)))) / float(np.std(targets))
-    coverage = float(np.mean(inside[NOT_SCORED:])) if inside else math.nan
-    return Result(error, coverage, 1e6 * seconds / len(events))
+    errors = (np.array(predicted) - targets)[NOT_SCORED:] / float(np.std(targets))
+    error, absolute = math.sqrt(float(np.mean(np.square(errors)))), float(np.mean(np.abs(errors)))
+    return Result(error, absolute, densities, held_out, 1e6 * seconds / len(events))
+
+
+def forecast_cells(result: Result, targets: Floats) -> list[str]:
+    """Return the cells of the third table of a model on a stream."""
+    deviation, scored = float(np.std(targets)), targets[NOT_SCORED:]
+    ends = np.array([each.ends for each in result.densities])
+    half = np.array([each.half for each in result.densities])
+    inside = (ends[:, 0] <= scored) & (scored <= ends[:, 1])
+    size = min(WORST, len(inside))
+    worst = min(float(np.mean(inside[k : k + size])) for k in range(len(inside) - size + 1))
+    thirds = [inside[part].mean() for part in np.array_split(np.argsort(ends[:, 1] - ends[:, 0]), 3)]
+    inner = np.mean((half[:, 0] <= scored) & (scored <= half[:, 1]))
+    log_densities = np.array([each.log_density for each in result.densities])
+    crps = np.nanmean([each.crps for each in result.densities]) / deviation
+    shares = [inside.mean(), inner, worst, *thirds, result.held_out]
+    numbers = [-log_densities.mean() - math.log(deviation), crps]
+    shown = [f"{number:.3f}" if abs(number) < 100 else f"{number:.0e}" for number in numbers]
+    return [*("" if math.isnan(share) else f"{share:.3f}" for share in shares), *shown]
+
+
+def cells(errors: list[float]) -> str:
+    """Return errors as cells, the least one bold."""
+    shown = [f"{error:.3f}" if error < 100 else f"{error:.0e}" for error in errors]
+    return " | ".join(
+        f"**{text}**" if error == min(errors) else text for text, error in zip(shown, errors, strict=True)
+    )
 
 
 def main(events: int) -> None:
-    """Print a row for each stream."""
+    """Print the tables, a row for each stream."""
     names = list(models())
-    print(f"| stream | events | coverage | {' | '.join(names)} |")
-    print(f"|---|---:|---:|{'---:|' * len(names)}")
+    line = "|---|---:|" + "---:|" * len(names)
+    print(f"| root mean square | events | {' | '.join(names)} |\n{line}")
     times: dict[str, list[float]] = {name: [] for name in names}
+    absolute, forecasts = [], []
     for streams in (CHOSEN_ON, KEPT_ASIDE):
-        ranks: list[float] = []
+        ranks: list[tuple[float, float]] = []
         for stream, make in streams.items():
             seen = [({str(name): value for name, value in x.items()}, y) for x, y in islice(make(), events)]
+            targets = np.array([y for _, y in seen])
             results = {name: measure(model, seen) for name, model in models().items()}
             errors = [result.error for result in results.values()]
+            sizes = [result.absolute for result in results.values()]
             for name, result in results.items():
                 times[name].append(result.microseconds)
-            cells = [
-                f"**{error:.3f}**"
-                if error == min(errors)
-                else f"{error:.3f}"
-                if error < 100
-                else f"{error:.0e}"
-                for error in errors
-            ]
-            ranks.append(1.0 + sum(error < errors[0] for error in errors))
-            print(
-                f"| {stream} | {len(seen)} | {results[names[0]].coverage:.3f} | {' | '.join(cells)} |",
-                flush=True,
-            )
-        print(f"| mean rank of AdaptiveRegression | | | {np.mean(ranks):.2f} |{' |' * (len(names) - 1)}")
+                if result.densities:
+                    forecasts.append([stream, name, *forecast_cells(result, targets)])
+            ranks.append((1 + sum(e < errors[0] for e in errors), 1 + sum(size < sizes[0] for size in sizes)))
+            print(f"| {stream} | {len(seen)} | {cells(errors)} |", flush=True)
+            absolute.append(f"| {stream} | {len(seen)} | {cells(sizes)} |")
+        of_squares, of_sizes = np.mean(ranks, axis=0)
+        print(f"| mean rank of AdaptiveRegression | | {of_squares:.2f} |{' |' * (len(names) - 1)}")
+        absolute.append(f"| mean rank of AdaptiveRegression | | {of_sizes:.2f} |{' |' * (len(names) - 1)}")
     medians = [f"{np.median(times[name]):.0f}" for name in names]
-    print(f"| us an event | | | {' | '.join(medians)} |")
+    print(f"| us an event | | {' | '.join(medians)} |")
+    print(f"\n| mean absolute error | events | {' | '.join(names)} |\n{line}")
+    print("\n".join(absolute))
+    heading = "forecasts | model | 90 % | 50 % | worst 500 | narrow | middle | wide | held out | -log density | CRPS"
+    print(f"\n| {heading} |\n|---|---|{'---:|' * 9}")
+    for row in forecasts:
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":
