@@ -26,6 +26,8 @@ from stream_bayes import (
     LDA,
     TAN,
     AdaptiveBayes,
+    AdaptiveRegression,
+    BayesianRegression,
     BayesNet,
     GaussianNB,
     LiveChoice,
@@ -169,6 +171,28 @@ def predicts_and_learns(make: Callable[[], Any], draw: Callable[..., Any], event
 
     while True:
         yield partial(piece, draw(events, rng))
+
+
+def measured(rows: int, rng: np.random.Generator) -> list[tuple[dict[str, float], float]]:
+    """Return rows of 20 numbers and a target that most of them move."""
+    noise = rng.normal(size=rows).tolist()
+    xs = [x for x, _ in numeric(rows, rng)]
+    return [(x, sum(x.values()) + x[FEATURES[0]] ** 2 + each) for x, each in zip(xs, noise, strict=True)]
+
+
+def forecasts_and_learns(make: Callable[[], Any], events: int) -> Pieces:
+    """Yield pieces in which a regressor predicts each event with an interval, and then learns it."""
+    rng = np.random.default_rng(15)
+    model = trained(make, measured, rng)
+
+    def piece(samples: list[tuple[dict[str, float], float]]) -> None:
+        for x, y in samples:
+            model.predict_one(x)
+            model.predict_interval_one(x, 0.9)
+            model.learn_one(x, y)
+
+    while True:
+        yield partial(piece, measured(events, rng))
 
 
 # --- networks ---
@@ -356,6 +380,8 @@ PATHS = [
     *with_both("MultinomialNB", MultinomialNB, bags, 1000),
     GuardedPath("LiveChoice event", 300, partial(predicts_and_learns, LiveChoice, nominal)),
     GuardedPath("AdaptiveBayes event", 100, partial(predicts_and_learns, AdaptiveBayes, few_nominal)),
+    GuardedPath("BayesianRegression event", 300, partial(forecasts_and_learns, BayesianRegression)),
+    GuardedPath("AdaptiveRegression event", 100, partial(forecasts_and_learns, AdaptiveRegression)),
     GuardedPath("BayesNet learn", 1000, network_learns),
     GuardedPath("BayesNet query", 200, network_answers),
     GuardedPath("hill climbing", 500, searches),

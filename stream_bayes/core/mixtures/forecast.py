@@ -16,14 +16,15 @@ __all__ = ["Forecast"]
 LEAST_SLOPE = 1e-3  # of the correction: it never turns back
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)  # of each piece of an integral
 NEAR = 5.0  # scales
-MARGIN = 1e-9  # of a share, for rounding
+WIDE = 0.9  # level of the intervals that hold the point
 LEAST_SHARE = 1e-13  # of the mixture below or above a quantile
 
 
 class Forecast:
     """The distribution of a number to come: a mixture, corrected by how often targets fell into its tails. The mixture,
     of an event, stays as it is. A target is mean + deviation * number. `tails` are standard normal quantiles, rising;
-    `shifts` by how much each is to be shifted to have the right share of the targets below it.
+    `shifts` by how much each is to be shifted to have the right share of the targets below it. `point` is the forecast
+    for the least squared error, where that is another one than the mixture's.
 
     Examples
     --------
@@ -43,7 +44,9 @@ class Forecast:
         deviation: float,
         tails: Sequence[float],
         shifts: Sequence[float],
+        point: float | None = None,
     ) -> None:
+        self._point = point
         self._mixture = mixture
         self._mean, self._deviation = mean, deviation
         self._right = list(tails)
@@ -62,8 +65,8 @@ class Forecast:
             np.array_equal(a, b) for a, b in zip(parts, others, strict=True)
         )
 
-    def _units(self) -> tuple[float, float, float, list[float], list[float]]:
-        return self._mean, self._deviation, self._mixture.unknown, self._raw, self._right
+    def _units(self) -> tuple[float, float, float, float | None, list[float], list[float]]:
+        return self._mean, self._deviation, self._mixture.unknown, self._point, self._raw, self._right
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
 
@@ -104,20 +107,14 @@ class Forecast:
         return float(scipy.special.ndtr(_mapped(float(scipy.special.ndtri(p)), self._right, self._raw)[0]))
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the interval that holds the target with a probability, with equal tails."""
-        low = self.quantile(0.5 - 0.5 * level)
-        return low, max(
-            low, self.quantile(0.5 + 0.5 * level)
-        )  # both are rounded, to the deviation of targets
-
-    def within(self, number: float, level: float) -> float:
-        """Return a number, or the nearer end of the interval of a level where it lies outside."""
-        tail = 0.5 - 0.5 * level
-        share = self._mixture.below((number - self._mean) / self._deviation)
-        if self._share(tail) + MARGIN < share < self._share(1.0 - tail) - MARGIN:
-            return number
-        low, high = self.interval(level)
-        return min(max(number, low), high)
+        """Return the interval that holds the target with a probability, with equal tails; a wide one also has the
+        point.
+        """
+        low, high = self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+        high = max(low, high)  # both are rounded, to the deviation of targets
+        if self._point is None or level < WIDE:
+            return low, high
+        return min(low, self._point), max(high, self._point)
 
     def below(self, y: float) -> float:
         """Return the probability that the target is below a number: the probability integral transform."""

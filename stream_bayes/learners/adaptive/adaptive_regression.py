@@ -10,7 +10,6 @@ import numpy as np
 
 from stream_bayes.core.encoding._targets import MARK
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import no_features
@@ -73,7 +72,7 @@ class AdaptiveRegression(BayesRegressor):
     Notes
     -----
     The point forecast is an expert, a regression on the experts, their median or their mixture's mean: the one with the
-    least fading squared error. Where it lies outside the interval of 90 %, the nearer end is answered. The distribution
+    least fading squared error. Intervals of 90 % and more reach to it where it lies outside of them. The distribution
     is a mixture of t distributions about all of them (`ForecastMixture`), weighted by fading likelihood; each tail is
     then moved by a small step after every target, so that intervals hold their level under drift.
 
@@ -93,7 +92,7 @@ class AdaptiveRegression(BayesRegressor):
     ...     model.learn_one({"wind": k % 7}, 20.0 - (k % 7) ** 2 + k % 3)
     >>> x = {"wind": 3}
     >>> round(model.predict_one(x)), [round(bound) for bound in model.predict_interval_one(x, 0.9)]
-    (12, [11, 13])
+    (12, [11, 14])
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
@@ -189,28 +188,25 @@ class AdaptiveRegression(BayesRegressor):
 
     def predict_one(self, x: X, **kwargs: Any) -> float:
         """Return the point forecast of an event's target, for the least squared error; 0.0 before any learning."""
-        panel = self._panel
-        if not self._ask(x):
-            return self._first_forecast().location
-        point = float(panel.target_mean + panel.target_deviation * panel.point)
-        return self._forecast(panel.mixture).within(point, 0.9)
+        return self._point() if self._ask(x) else self._first_forecast().location
 
     def predict_distribution_one(self, x: X) -> StudentT | Forecast:
         """Return the distribution of an event's target, with its quantiles and density."""
         if not self._ask(x):
             return self._first_forecast()
-        return self._forecast(self._panel.mixture.copy())
-
-    def _forecast(self, mixture: ForecastMixture) -> Forecast:
-        """Return the distribution of the target of the event that was asked for last."""
         panel = self._panel
         return Forecast(
-            mixture,
+            panel.mixture.copy(),
             float(panel.target_mean),
             float(panel.target_deviation),
             NORMAL_TAILS,
             np.asarray(panel.tails).tolist(),
+            self._point(),
         )
+
+    def _point(self) -> float:
+        """Return the point forecast of the event that was asked for last."""
+        return float(self._panel.target_mean + self._panel.target_deviation * self._panel.point)
 
     def _ask(self, x: X) -> bool:
         """Let the experts predict an event; return False if targets that differ have not set the units yet."""

@@ -74,6 +74,15 @@ def test_a_point_forecast_lies_within_its_wide_intervals(events: list[tuple[dict
         model.learn_one(x, y)
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # River leaves the files of streams open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_forecast_that_is_sure_of_a_wrong_line_does_not_move_the_point() -> None:
+    # A flow falls within hours: lines over time go on for a while as they were, with narrow intervals.
+    events = [({"at": x["Time"].timestamp()}, y) for x, y in datasets.WaterFlow().take(130)]
+    errors = squared_errors(AdaptiveRegression(), events)
+    assert math.sqrt(np.mean(errors[10:])) < 0.35 * np.std([y for _, y in events])
+
+
 def test_intervals_hold_their_level_under_drift() -> None:
     model, inside = AdaptiveRegression(), []
     widths: list[float] = []
