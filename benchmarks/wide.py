@@ -62,7 +62,10 @@ def main(tables: list[str]) -> None:
         with TemporaryDirectory() as folder:
             path, model = Path(folder, "table.csv"), str(Path(folder, "model.zip"))
             write_table(path, columns, rows, classes)
-            result = {"table": sizes, "train": ended(["train", str(path), "--target", "y", "--out", model])}
+            result: dict[str, Any] = {
+                "table": sizes,
+                "train": ended(["train", str(path), "--target", "y", "--out", model]),
+            }
             if not result["train"]["exit"]:
                 result["predict"] = ended(
                     ["predict", model, str(path), "--out", str(Path(folder, "out.csv"))]
