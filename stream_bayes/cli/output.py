@@ -15,10 +15,21 @@ from stream_bayes.errors import BadValue
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JSON", "checked_output", "console", "left_out_lines", "note", "print_json", "print_table"]
+__all__ = [
+    "JSON",
+    "STANDARD_OUTPUT",
+    "checked_output",
+    "console",
+    "left_out_lines",
+    "note",
+    "print_json",
+    "print_table",
+]
 
 MOST_NAMED = 20  # features in one line
 MOST_FOLDED = 500  # rows of a table whose cells are folded to the terminal's width
+
+STANDARD_OUTPUT = Path("-")  # as an option for a file
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -50,6 +61,8 @@ def note(lines: Iterable[str], *, quiet: bool = False) -> None:
 
 def checked_output(option: str, path: Path) -> None:
     """Raise `BadValue` for a file that cannot be written, before hours are spent."""
+    if path == STANDARD_OUTPUT:
+        raise BadValue(f"{option} -: this is not written to standard output; name a file")
     if not path.parent.is_dir():
         raise BadValue(f"{option} {path}: there is no directory {path.parent}; create it first")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):

@@ -72,6 +72,7 @@ def test_compare_knows_rivers_datasets() -> None:
         (("--picture", "{}/none/p.svg"), "there is no directory"),
         (("--picture", "{}/p.bmp"), "ends in one of"),
         (("--checkpoints", "{}"), "cannot be written"),
+        (("--checkpoints", "-"), "--checkpoints -: this is not written to standard output"),
         (("--model", "river-knn", "--save", "{}/b.zip"), "no model of this package is compared"),
         (("--model", "nb", "--model", "gaussian-nb", "--save", "{}/b.zip"), "'gaussian-nb'"),
     ],

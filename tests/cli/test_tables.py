@@ -191,6 +191,9 @@ def test_a_trained_model_predicts_a_file_without_labels(people: Path, tmp_path: 
     numbered = run("predict", model, new)
     assert numbered.stdout.splitlines()[0] == "row,prediction,p(False),p(True)"
     assert numbered.stdout.splitlines()[1].startswith("1,True,")
+    assert run("predict", model, new, "--out", "-").stdout == numbered.stdout
+    refused = run("train", people, "--target", "stays", "--out", "-")
+    assert refused.exit_code == 3 and "--out -: this is not written to standard output" in refused.stderr
 
 
 def test_costs_and_what_was_expected_of_them_are_those_of_a_loop_by_hand(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from stream_bayes.cli.data_file import DataOptions, open_table, warn_of_misfits
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.output import JSON, STANDARD_OUTPUT, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.schema import Amount, Numeric, Schema
@@ -45,7 +45,9 @@ def cuts(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the table to this file. Default: standard output.", show_default=False),
+        typer.Option(
+            help="Write the table to this file. Default, and -: standard output.", show_default=False
+        ),
     ] = None,
     save: Annotated[
         Path | None,
@@ -62,6 +64,7 @@ def cuts(
     with exit_on_error():
         from stream_bayes.streams.sources.cut_sketch import CutSketch
 
+        out = None if out == STANDARD_OUTPUT else out
         for option, path in (("--out", out), ("--save", save)):
             if path is not None:
                 checked_output(option, path)

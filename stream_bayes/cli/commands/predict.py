@@ -23,7 +23,7 @@ from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_k
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.learned_ranges import RANGES, LearnedRanges, OutsideRows
-from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.output import JSON, STANDARD_OUTPUT, checked_output, note, print_json
 from stream_bayes.cli.unseen_values import UnseenValues
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
@@ -68,7 +68,9 @@ def predict(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file for the predictions. Default: standard output.", show_default=False),
+        typer.Option(
+            help="CSV file for the predictions. Default, and -: standard output.", show_default=False
+        ),
     ] = None,
     key: Annotated[
         str | None, typer.Option(help="Column to copy to the predictions. Default: the number of the row.")
@@ -108,6 +110,7 @@ def predict(
     is a number, it has the key, the mean, and the bounds of an interval.
     """
     with exit_on_error():
+        out = None if out == STANDARD_OUTPUT else out
         if out is not None:
             checked_output("--out", out)
         if json and out is None:

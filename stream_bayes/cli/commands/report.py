@@ -13,7 +13,7 @@ import typer
 from stream_bayes.cli.commands.serve import token_of
 from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import note
+from stream_bayes.cli.output import checked_output, note
 from stream_bayes.errors import SinkError, SourceError
 from stream_bayes.private_files import write_private
 
@@ -46,6 +46,7 @@ def report(
         from stream_bayes.serve.launch import check_installed
 
         check_installed()
+        checked_output("--output", output)
         from stream_bayes.serve.service_answers import ServiceAnswers
         from stream_bayes.serve.static_report import report_of
 
