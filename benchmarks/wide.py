@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 __all__ = ["ended", "main", "write_table"]
@@ -40,17 +40,22 @@ def write_table(path: Path, columns: int, rows: int, classes: int) -> None:
 
 
 def ended(arguments: list[str]) -> dict[str, Any]:
-    """Return how a command ended: its code, seconds, most memory of all commands so far, and its last lines."""
+    """Return how a command ended: its code, seconds, most memory, and its last lines."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "stream_bayes", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = [line[:200] for line in done.stdout.splitlines() if "left out" in line]
-    if done.returncode:
-        said = [done.stderr.strip().splitlines()[-1]]
+    with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)  # of this process alone
+        code = process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        said = [line[:200] for line in output if "left out" in line]
+        if code:
+            said = [errors.read().strip().splitlines()[-1]]
     return {
-        "exit": done.returncode,
+        "exit": code,
         "seconds": round(time.perf_counter() - start, 1),
-        "most_megabytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000,
+        "most_megabytes": used.ru_maxrss // 1000,
         "said": said,
     }
 

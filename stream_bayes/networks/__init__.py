@@ -104,12 +104,12 @@ if TYPE_CHECKING:
         write_network,
     )
     from stream_bayes.networks.files.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
-    from stream_bayes.networks.hidden_structure import HiddenStructure, hidden_structure
     from stream_bayes.networks.latent_class import LatentClass
     from stream_bayes.networks.mixed_network import MixedNetwork
     from stream_bayes.networks.mixed_search import mixed_structure
     from stream_bayes.networks.samples import sample_of
     from stream_bayes.networks.state_numbers import HiddenStates, hidden_states
+    from stream_bayes.networks.structural_em import HiddenStructure, hidden_structure
 
 __all__ = [
     "AIC",
@@ -264,7 +264,7 @@ __getattr__, __dir__ = front(
         "networks.dynamic_network": ("DynamicNetwork",),
         "networks.latent_class": ("LatentClass",),
         "networks.mixed_network": ("MixedNetwork",),
-        "networks.hidden_structure": ("HiddenStructure", "hidden_structure"),
+        "networks.structural_em": ("HiddenStructure", "hidden_structure"),
         "networks.state_numbers": ("HiddenStates", "hidden_states"),
         "networks.mixed_search": ("mixed_structure",),
         "networks.samples": ("sample_of",),
