@@ -82,6 +82,7 @@ class OffsetRecovery:
     name = "log"
     replays_rebuild = False
     committed_after = 0
+    replay_is_listed = True
 
     def __init__(
         self,
@@ -342,12 +343,13 @@ class JournalRecovery(OffsetRecovery):
         self._replayed = plan.batches[0][0].offset if plan.batches else length
         if rebuild:  # what the passes of a rebuild have not read, a start after a kill reads by its entries
             starts = plan.starts
-            left = (
-                entry.offset
+            left = [
+                entry
                 for entry in self._uncounted
                 if any(part.stop > starts.get(part.partition, 0) for part in entry.slices_read)
-            )
-            self._replayed = min(left, default=length)
+            ]
+            self._replayed = left[0].offset if left else length
+            self.replay_is_listed = _lists(left, starts, plan.committed)
         return plan.starts
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
@@ -634,6 +636,20 @@ class JournalRecovery(OffsetRecovery):
         """Return the entries from an offset on."""
         entries = entries_from(self.delivery.cluster, self.delivery.journal, start)
         return [entry for entry in entries if entry is not None]
+
+
+def _lists(
+    entries: Sequence[JournalRecord],
+    starts: Mapping[Partition, Position],
+    stops: Mapping[Partition, Position],
+) -> bool:
+    """Return True if entries have all positions from `starts` to `stops`, without a gap."""
+    reached = {part: starts.get(part, 0) for part in stops}
+    for entry in entries:
+        for part in entry.slices_read:
+            if part.start <= reached.get(part.partition, 0):
+                reached[part.partition] = max(part.stop, reached.get(part.partition, 0))
+    return all(reached[part] >= stop for part, stop in stops.items())
 
 
 def _identity_in(entry: JournalRecord) -> dict[str, Any]:

@@ -614,8 +614,12 @@ class World:
         plain = NaiveBayes()
         for sample in learned:
             plain.learn_one({"sky": sample["sky"], "wind": sample["wind"]}, sample["y"])
-        if step.learned != len(learned):
+        # Of so few records that two of their times may not agree, the clock of the model has not started.
+        held = step.held if self.mode.fades and not self.mode.has_labels and len(learned) < 3 else 0
+        if step.learned + held != len(learned):
             raise Violation(f"{step.learned} samples are learned of {len(learned)}")
+        if held:
+            return
         for question in QUESTIONS:
             answer, expected = step.model.model.predict_proba_one(question), plain.predict_proba_one(question)
             if answer != pytest.approx(expected, abs=1e-3 if self.mode.fades else 1e-9):

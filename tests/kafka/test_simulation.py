@@ -107,6 +107,14 @@ def test_a_rebuild_that_lacks_a_sample_is_refused(seed: int, plan: list[Fault], 
     simulate(seed, directory / "history", plan)
 
 
+def test_a_rebuild_whose_journal_was_pruned_meanwhile_leaves_no_state_that_nothing_starts_from(
+    directory: Path,
+) -> None:
+    plan = [Fault(2, "lose reply", 1), Fault(122, "fail", 40), Fault(127, "rebuild", 400)]
+    plan += [Fault(132, "time out", 400), Fault(152, "fail", 150), Fault(154, "rebuild", 5)]
+    simulate(16_115, directory / "history", [*plan, Fault(174, "lose reply", 2), Fault(355, "start", 40)])
+
+
 def test_the_loss_of_one_partition_is_noticed_while_another_lost_its_end_too(directory: Path) -> None:
     plan = [Fault(122, "fail", 5), Fault(123, "lose tail", 1), Fault(130, "lose tail", 40)]
     simulate(38_476, directory / "history", plan)

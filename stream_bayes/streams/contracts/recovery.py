@@ -44,11 +44,15 @@ class Recovery(Protocol):
         True if `catch_up` yields what a rebuild is made of. Otherwise the source yields it again, with its results.
     committed_after
         After `catch_up`: the number of records that were committed after the snapshot that is replaced, where known.
+    replay_is_listed
+        After `resume`: True if a start from a snapshot taken now would replay the same. False if another worker has
+        pruned the entries of what a rebuild has still to read: then the first snapshot comes after the replay.
     """
 
     name: str
     replays_rebuild: bool
     committed_after: int
+    replay_is_listed: bool
 
     @property
     def ready(self) -> bool:

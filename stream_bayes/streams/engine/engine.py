@@ -441,14 +441,19 @@ class Engine:
                     self.store.check_owner()  # the reason may be that another worker goes on
                 raise
             self.source.seek(self.positions)
-        if self._writer is not None:
-            if found is None:
-                # Before the first commit: a later start finds this snapshot, or nothing was committed.
-                self._save_now(self._writer)
-            else:
-                self.schedule.mark_taken(self.step.processed, self._clock())
+        is_resumable = self.recovery is None or self.recovery.replay_is_listed
+        if self._writer is not None and found is not None:
+            self.schedule.mark_taken(self.step.processed, self._clock())
+        elif self._writer is not None and is_resumable:
+            # Before the first commit: a later start finds this snapshot, or nothing was committed.
+            self._save_now(self._writer)
         if self.recovery is not None:
             self._replay(self.recovery.replay())
+        if not is_resumable:
+            if self._stopping:
+                return False
+            if self._writer is not None:
+                self._save_now(self._writer)
         return True
 
     def _check_start(self, rebuild: bool) -> ResumePoint | None:

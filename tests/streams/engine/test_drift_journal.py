@@ -68,7 +68,7 @@ class Sent:
 class SentRecovery:
     """A `Recovery` of a log with one partition."""
 
-    name, ready, replays_rebuild, committed_after = "journal", True, True, 0
+    name, ready, replays_rebuild, committed_after, replay_is_listed = "journal", True, True, 0, True
     identity: Mapping[str, Any] = {}
 
     def __init__(self, sent: Sent, records: Sequence[Record]) -> None:
