@@ -112,13 +112,16 @@ class StudentMixture:
     @property
     def entropy(self) -> float:
         """The mean of minus the logarithm of the density, over sixteen quantiles of each component."""
-        shares = (np.arange(16) + 0.5) / 16.0
-        return math.fsum(
-            -weight / 16.0 * self.log_density(each.quantile(share))
-            for weight, each in zip(self.weights, self.components, strict=True)
-            if weight > 0.0
-            for share in shares.tolist()
-        )
+        shares = ((np.arange(16) + 0.5) / 16.0).tolist()
+        parts = [
+            (weight, each) for weight, each in zip(self.weights, self.components, strict=True) if weight > 0.0
+        ]
+        ys = np.array([each.quantile(share) for _, each in parts for share in shares])
+        logs = np.full(len(ys), -math.inf)
+        for weight, each in parts:
+            logs = np.logaddexp(logs, math.log(weight) + each.log_densities(ys))
+        weights = np.repeat([weight for weight, _ in parts], len(shares))
+        return -math.fsum((weights * logs).tolist()) / len(shares)
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 import scipy  # its submodules load on first use
+from numpy.typing import NDArray
 
 __all__ = ["StudentT"]
 
@@ -96,6 +98,15 @@ class StudentT(NamedTuple):
         tail = (2.0 * half + 1.0) * math.log(math.hypot(1.0, (y - self.location) / self.scale / root))
         start = math.lgamma(half + 0.5) - math.lgamma(half)
         return start - 0.5 * math.log(math.pi * self.degrees) - math.log(self.scale) - tail
+
+    def log_densities(self, ys: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of the densities at many numbers."""
+        if self.scale == 0.0:
+            return np.full(len(ys), -math.inf)
+        away, peak = (ys - self.location) / self.scale, self.log_density(self.location)
+        if self.degrees == math.inf:
+            return peak - 0.5 * away * away
+        return peak - (self.degrees + 1.0) * np.log(np.hypot(1.0, away / math.sqrt(self.degrees)))
 
     def density(self, y: float) -> float:
         """Return the density at a number."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_bayes.core.measures.student_t import StudentT
 
 __all__ = ["TruncatedStudent"]
@@ -87,6 +90,13 @@ class TruncatedStudent(NamedTuple):
         if not self.low <= y <= self.high or self.mass <= 0.0:
             return -math.inf
         return self.whole.log_density(y) - math.log(self.mass)
+
+    def log_densities(self, ys: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of the densities at many numbers."""
+        if (mass := self.mass) <= 0.0:
+            return np.full(len(ys), -math.inf)
+        is_inside = (self.low <= ys) & (ys <= self.high)
+        return np.where(is_inside, self.whole.log_densities(ys) - math.log(mass), -math.inf)
 
     def below(self, y: float) -> float:
         """Return the probability that the number is below another one."""
