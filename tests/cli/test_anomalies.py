@@ -44,6 +44,8 @@ def test_the_odd_rows_come_first_each_with_what_is_odd_in_it(file: Path) -> None
     assert odd[200] in ("price", "size")
     assert odd[350] == "kind"
     assert (report["rows"], report["scored"]) == (400, 400)
+    shown = run("anomalies", file, "--top", "1").stdout
+    assert "size=5000 (" in shown or "price=10000 (" in shown  # as written, without a point
     p_values = {each["row"]: each["p_value"] for each in report["anomalies"]}
     assert max(p_values.values()) < 0.01 and p_values[300] < 1e-4
 

@@ -256,5 +256,7 @@ def _text_of(odd: list[dict[str, Any]]) -> str:
 
 
 def _text_of_one(variable: str, value: object, nats: float, parts: Sequence[str] = ()) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = f"{value:.0f}"
     name = variable if value is None else f"{variable}={value}"
     return f"{name} ({', '.join([*parts[:1], f'+{nats:.1f} nats'])})"
