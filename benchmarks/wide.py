@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 import subprocess
 import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
 
 __all__ = ["ended", "main", "write_table"]
@@ -39,23 +38,31 @@ def write_table(path: Path, columns: int, rows: int, classes: int) -> None:
             writer.writerow([*cells, f"c{number % classes}"])
 
 
+# A process begins with the most memory of the one that starts it, so a small one starts the command.
+LAUNCHER = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code)
+"""
+
+
 def ended(arguments: list[str]) -> dict[str, Any]:
     """Return how a command ended: its code, seconds, most memory, and its last lines."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "stream_bayes", *arguments]
-    with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command, stdout=output, stderr=errors)
-        _, status, used = os.wait4(process.pid, 0)  # of this process alone
-        code = process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        errors.seek(0)
-        said = [line[:200] for line in output if "left out" in line]
-        if code:
-            said = [errors.read().strip().splitlines()[-1]]
+    with NamedTemporaryFile("r") as memory:
+        launched = [sys.executable, "-c", LAUNCHER, memory.name, *command]
+        done = subprocess.run(launched, capture_output=True, text=True, check=False)
+        kilobytes = int(memory.read())
+    said = [line[:200] for line in done.stdout.splitlines() if "left out" in line]
+    if done.returncode:
+        said = [done.stderr.strip().splitlines()[-1]]
     return {
-        "exit": code,
+        "exit": done.returncode,
         "seconds": round(time.perf_counter() - start, 1),
-        "most_megabytes": used.ru_maxrss // 1000,
+        "most_megabytes": kilobytes // 1000,
         "said": said,
     }
 
