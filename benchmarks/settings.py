@@ -190,10 +190,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if options.seeds < 1:
         parser.error("--seeds must be at least 1")
     if not stream_bayes.compiled:
-        print(
-            "benchmarks: this is the uncompiled build of stream_bayes; it would take hours", file=sys.stderr
-        )
-        return 2
+        parser.error("this is the uncompiled build of stream_bayes; it would take hours")
     learners, streams = options.learner or list(SETTINGS), options.stream or list(STREAMS)
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

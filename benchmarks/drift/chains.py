@@ -229,10 +229,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--world", choices=list(WORLDS), action="append", help="only this; may be repeated")
     options = parser.parse_args(given)
     if not stream_bayes.compiled:
-        print(
-            "benchmarks: this is the uncompiled build of stream_bayes; it would take hours", file=sys.stderr
-        )
-        return 2
+        parser.error("this is the uncompiled build of stream_bayes; it would take hours")
     seeds = range(options.first, options.first + options.seeds)
     for is_mixed in (False, True):
         kind = "mixed" if is_mixed else "names"

@@ -151,10 +151,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--world", choices=list(WORLDS), action="append", help="only this; may be repeated")
     options = parser.parse_args(given)
     if not stream_bayes.compiled:
-        print(
-            "benchmarks: this is the uncompiled build of stream_bayes; it would take hours", file=sys.stderr
-        )
-        return 2
+        parser.error("this is the uncompiled build of stream_bayes; it would take hours")
     for world in options.world or WORLDS:
         runs = [measured(options.variables, world, options.first + k) for k in range(options.seeds)]
         ours, best = np.mean([run[0] for run in runs], axis=0), np.mean([run[1] for run in runs], axis=0)

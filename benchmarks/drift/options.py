@@ -122,10 +122,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if options.seeds < 1 or options.part < 100:
         parser.error("expected --seeds of at least 1 and --part of at least 100")
     if not stream_bayes.compiled:
-        print(
-            "benchmarks: this is the uncompiled build of stream_bayes; it would take hours", file=sys.stderr
-        )
-        return 2
+        parser.error("this is the uncompiled build of stream_bayes; it would take hours")
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     for learner in options.learner or LEARNERS:
         table = Table(

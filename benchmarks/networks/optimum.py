@@ -1,4 +1,4 @@
-"""How far searches end below the optimum, and by how much all of them miss the truth: small known networks, 1,000 rows.
+"""The distances of searches from the optimum, and of all from the truth: small known networks, 1,000 rows.
 
     python -m benchmarks.networks.optimum [SEEDS]
 

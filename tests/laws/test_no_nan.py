@@ -1,4 +1,4 @@
-"""What little or odd was learned: every answer of every classifier is honest, or an error that says why; never NaN."""
+"""After little or odd learning each answer of each classifier is honest, or an error that says why; never NaN."""
 
 from __future__ import annotations
 

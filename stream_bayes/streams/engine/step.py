@@ -208,7 +208,7 @@ class Step:
 
     @property
     def account(self) -> Account:
-        """What the state was made of."""
+        """The numbers of records, samples and labels that the state was made of."""
         sections: dict[str, Any] = {"step": {"processed": self.processed, "learned": self.learned}}
         if self._model_time is not None:
             sections["time"] = self._model_time.state()
