@@ -12,7 +12,7 @@ Networks as values
     Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
     DiscreteNetwork         a structure with its conditional tables
     read_network, write_network         files in BIF, XMLBIF, XDSL (GeNIe) and NET (Hugin), by their ending
-    read_diagram, write_diagram         influence diagrams in XDSL (GeNIe)
+    read_diagram, write_diagram         influence diagrams in XDSL, NET and XMLBIF
     read_bif, write_bif     files in the Interchange Format (BIF)
     noisy_or                the table of an effect of which each cause is enough by itself
     to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages

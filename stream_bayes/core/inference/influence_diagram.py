@@ -61,7 +61,8 @@ class Utility:
     of
         The variables that it depends on, decisions among them.
     values
-        A number for each combination of their labels, in that order; of one variable, for each label.
+        A number for each combination of their labels, in that order; of one variable, for each label. A constant, of no
+        variable, is `{(): number}`.
 
     Examples
     --------
@@ -163,7 +164,7 @@ class InfluenceDiagram:
                 states[name] = [canonical(option) for option in decision.options]
             parents[name] = ()
             tables[name] = np.full(len(states[name]), 1.0 / len(states[name]))
-        return DiscreteNetwork(Structure(parents), states, tables)
+        return DiscreteNetwork(Structure(parents), states, tables, tolerance=given.tolerance)
 
     def _check_knowing(self) -> None:
         structure = self.network.structure
@@ -194,9 +195,8 @@ class InfluenceDiagram:
         check_variables(variables, self.network.structure.variables, f"utility {shown(name)}")
         table: dict[tuple[Value, ...], float] = {}
         for key, number in utility.values.items():
-            labels = (
-                key if len(variables) > 1 else (key[0] if isinstance(key, tuple) and len(key) == 1 else key,)
-            )
+            is_alone = len(variables) == 1 and not (isinstance(key, tuple) and len(key) == 1)
+            labels = (key,) if is_alone else key
             if not isinstance(labels, tuple) or len(labels) != len(variables):
                 raise BadValue(
                     f"utility {shown(name)}: expected labels of {shown(variables)}, got {shown(key)}"

@@ -20,12 +20,14 @@ from stream_bayes.core.values.unknown_names import check_variables, did_you_mean
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
-__all__ = ["TOLERANCE", "DiscreteNetwork", "Floats", "as_table", "first_bad_row"]
+__all__ = ["FILE_TOLERANCE", "TOLERANCE", "DiscreteNetwork", "Floats", "as_table", "first_bad_row"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Tables are often printed with seven digits. A row of a few dozen such numbers is off by less than this.
 TOLERANCE = 1e-6
+FILE_TOLERANCE = 1e-3  # three digits of thirds
+ROUNDING = 1e-12  # of a sum: 0.999 is not below 1 by more than 0.001
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -295,7 +297,7 @@ def first_bad_row(rows: Floats, tolerance: float) -> tuple[int, str] | None:
     """
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinities are found below
         sums = rows.sum(axis=1)
-        good = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance)
+        good = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance + ROUNDING)
     bad = np.flatnonzero(~good)
     if not len(bad):
         return None

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Protocol
 
-from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import FILE_TOLERANCE, DiscreteNetwork
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
@@ -42,7 +42,7 @@ from stream_bayes.networks.files.network_bytes import as_text, read_bytes, write
 __all__ = ["bif_text", "parse_bif", "read_bif", "variable_properties", "write_bif"]
 
 
-def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
+def read_bif(path: str | os.PathLike[str], *, tolerance: float = FILE_TOLERANCE) -> DiscreteNetwork:
     """Read a network from a `.bif` file, or a compressed `.bif.gz` file.
 
     Parameters
@@ -106,7 +106,7 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
     write_bytes(path, bif_text(network).encode("utf-8"))
 
 
-def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
+def parse_bif(text: str, *, source: str = "<text>", tolerance: float = FILE_TOLERANCE) -> DiscreteNetwork:
     """Read a network from a text in the Interchange Format.
 
     Names and labels become strings, unless `bif_text` recorded other types. Parents, and the axes of tables, are in the

@@ -15,45 +15,58 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stream_bayes.core.inference.influence_diagram import InfluenceDiagram
-from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import FILE_TOLERANCE, DiscreteNetwork
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.networks.files.bif import SupportsToNetwork, bif_text, parse_bif
-from stream_bayes.networks.files.hugin_net import net_text, parse_net
+from stream_bayes.networks.files.diagram_draft import DiagramDraft
+from stream_bayes.networks.files.hugin_net import draft_of_net, net_diagram_text, net_text
 from stream_bayes.networks.files.network_bytes import as_text, read_bytes, write_bytes
-from stream_bayes.networks.files.xdsl import diagram_text, parse_diagram, parse_xdsl, xdsl_text
-from stream_bayes.networks.files.xml_bif import parse_xml_bif, xml_bif_text
+from stream_bayes.networks.files.xdsl import draft_of_xdsl, xdsl_diagram_text, xdsl_text
+from stream_bayes.networks.files.xml_bif import draft_of_xml_bif, xml_bif_diagram_text, xml_bif_text
 
 __all__ = ["ENDINGS", "read_diagram", "read_network", "write_diagram", "write_network"]
 
 
 class NetworkFormat(NamedTuple):
-    """A reader of a file's bytes, by its name and a tolerance, and a writer of texts."""
+    """A reader of a file's bytes, by its name and a tolerance, and a writer of texts; those of diagrams, if any."""
 
     parse: Callable[[bytes, str, float], DiscreteNetwork]
     text: Callable[[DiscreteNetwork], str]
+    draft: Callable[[bytes, str], DiagramDraft] | None = None
+    diagram_text: Callable[[InfluenceDiagram], str] | None = None
 
 
 def _parse_bif(data: bytes, source: str, tolerance: float) -> DiscreteNetwork:
     return parse_bif(as_text(data, source), source=source, tolerance=tolerance)
 
 
-def _parse_net(data: bytes, source: str, tolerance: float) -> DiscreteNetwork:
-    return parse_net(as_text(data, source), source, tolerance)
+def _draft_of_net(data: bytes, source: str) -> DiagramDraft:
+    return draft_of_net(as_text(data, source), source)
 
 
-_XML_BIF = NetworkFormat(parse_xml_bif, xml_bif_text)
+def _with_diagrams(
+    draft: Callable[[bytes, str], DiagramDraft],
+    text: Callable[[DiscreteNetwork], str],
+    diagram_text: Callable[[InfluenceDiagram], str],
+) -> NetworkFormat:
+    return NetworkFormat(
+        lambda data, source, tolerance: draft(data, source).network(tolerance), text, draft, diagram_text
+    )
+
+
+_XML_BIF = _with_diagrams(draft_of_xml_bif, xml_bif_text, xml_bif_diagram_text)
 ENDINGS = {
     ".bif": NetworkFormat(_parse_bif, bif_text),
     ".xml": _XML_BIF,
     ".bifxml": _XML_BIF,
     ".xmlbif": _XML_BIF,
-    ".xdsl": NetworkFormat(parse_xdsl, xdsl_text),
-    ".net": NetworkFormat(_parse_net, net_text),
+    ".xdsl": _with_diagrams(draft_of_xdsl, xdsl_text, xdsl_diagram_text),
+    ".net": _with_diagrams(_draft_of_net, net_text, net_diagram_text),
 }
 
 
-def read_network(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
+def read_network(path: str | os.PathLike[str], *, tolerance: float = FILE_TOLERANCE) -> DiscreteNetwork:
     """Read a network from a file in BIF, XMLBIF, XDSL (GeNIe) or NET (Hugin), by the ending of its name.
 
     Parameters
@@ -61,7 +74,8 @@ def read_network(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) 
     path
         The file: `.bif`, `.xml`, `.bifxml`, `.xmlbif`, `.xdsl` or `.net`, with or without `.gz` after it.
     tolerance
-        The largest difference of a row's sum from 1. Rows are kept as they are.
+        The largest difference of a row's sum from 1: other tools round. Rows are kept as they are, and divided by
+        their sums in answers.
 
     Raises
     ------
@@ -119,17 +133,19 @@ def write_network(network: DiscreteNetwork | SupportsToNetwork, path: str | os.P
     write_bytes(path, chosen.text(network).encode("utf-8"))
 
 
-def read_diagram(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> InfluenceDiagram:
-    """Read an influence diagram from a file in XDSL (GeNIe): a network with decisions and utilities.
+def read_diagram(path: str | os.PathLike[str], *, tolerance: float = FILE_TOLERANCE) -> InfluenceDiagram:
+    """Read an influence diagram from a file: a network with decisions and utilities.
 
     The parents of a decision are what is known when it is made. Paths between decisions give their order.
 
     Parameters
     ----------
     path
-        The file: `.xdsl`, with or without `.gz` after it.
+        The file: `.xdsl` (GeNIe), `.net` (Hugin), or `.xml`, `.bifxml` or `.xmlbif` (pyAgrum), with or without `.gz`
+        after it.
     tolerance
-        The largest difference of a row's sum from 1. Rows are kept as they are.
+        The largest difference of a row's sum from 1: other tools round. Rows are kept as they are, and divided by
+        their sums in answers.
 
     Raises
     ------
@@ -154,17 +170,20 @@ def read_diagram(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) 
     >>> round(walk.expected_utility(), 1), round(walk.value_of("rain"), 1)
     (70.0, 21.0)
     """
-    _check_diagram(os.fspath(path))
-    return parse_diagram(read_bytes(path), os.fspath(path), tolerance)
+    chosen = _format_of(os.fspath(path), of_diagrams=True)
+    assert chosen.draft is not None
+    return chosen.draft(read_bytes(path), os.fspath(path)).diagram(tolerance)
 
 
 def write_diagram(diagram: InfluenceDiagram, path: str | os.PathLike[str]) -> None:
-    """Write an influence diagram in XDSL (GeNIe). Labels that are no texts are written as their `repr`.
+    """Write an influence diagram in XDSL (GeNIe), NET (Hugin) or XMLBIF (pyAgrum), by the ending of the file's name.
+
+    XMLBIF keeps the types of labels; in the others, labels that are no texts are written as their `repr`.
 
     Raises
     ------
     BadValue
-        If the name does not end in `.xdsl` or `.xdsl.gz`.
+        If the ending is none of these.
     BadFormat
         If a name is no identifier.
 
@@ -186,24 +205,20 @@ def write_diagram(diagram: InfluenceDiagram, path: str | os.PathLike[str]) -> No
     ...     read_diagram(Path(directory) / "walk.xdsl").expected_utilities()
     {'leave': 70.0, 'take': 35.0}
     """
-    _check_diagram(os.fspath(path))
+    chosen = _format_of(os.fspath(path), of_diagrams=True)
     if not isinstance(diagram, InfluenceDiagram):
         raise BadValue(
             f"diagram: expected an InfluenceDiagram, got {shown(diagram)}; write_network writes networks"
         )
-    write_bytes(path, diagram_text(diagram).encode("utf-8"))
+    assert chosen.diagram_text is not None
+    write_bytes(path, chosen.diagram_text(diagram).encode("utf-8"))
 
 
-def _check_diagram(name: str) -> None:
-    if not name.removesuffix(".gz").endswith(".xdsl"):
-        raise BadValue(f"path: influence diagrams are files of GeNIe, .xdsl or .xdsl.gz; got {name!r}")
-
-
-def _format_of(name: str) -> NetworkFormat:
+def _format_of(name: str, *, of_diagrams: bool = False) -> NetworkFormat:
     plain = name.removesuffix(".gz")
-    for ending, chosen in ENDINGS.items():
+    able = {ending: each for ending, each in ENDINGS.items() if each.draft is not None or not of_diagrams}
+    for ending, chosen in able.items():
         if plain.endswith(ending):
             return chosen
-    raise BadValue(
-        f"path: expected a name that ends in {', '.join(ENDINGS)}, or one of these and .gz; got {name!r}"
-    )
+    what = "path: influence diagrams: expected" if of_diagrams else "path: expected"
+    raise BadValue(f"{what} a name that ends in {', '.join(able)}, or one of these and .gz; got {name!r}")

@@ -15,90 +15,62 @@ An influence diagram has nodes for decisions and utilities, too:
       <utility id="price"><parents>treat</parents><utilities>-20 0</utilities></utility>
 
 The parents of a decision are what is known when it is made; a path from one decision to another says which comes first.
+A `mau` with weights is the weighted sum of its parents, utilities that count in it alone.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, product
 
-from stream_bayes.core.inference.influence_diagram import Decision, InfluenceDiagram, Utility
+from stream_bayes.core.inference.influence_diagram import InfluenceDiagram
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.dot import spelled
-from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BadFormat, BadStructure, BadValue
+from stream_bayes.errors import BadFormat
+from stream_bayes.networks.files.diagram_draft import DiagramDraft, nodes_of
 from stream_bayes.networks.files.network_draft import NetworkDraft
 from stream_bayes.networks.files.xml_elements import XmlElement, parse_xml, xml_attribute
 
-__all__ = ["diagram_text", "identifiers", "parse_diagram", "parse_xdsl", "xdsl_text"]
+__all__ = ["draft_of_xdsl", "identifiers", "xdsl_diagram_text", "xdsl_text"]
 
 COLUMNS = 6
+_TAGS = {
+    "chance": ("cpt", "probabilities"),
+    "decision": ("decision", ""),
+    "utility": ("utility", "utilities"),
+}
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-def parse_xdsl(data: bytes, source: str, tolerance: float) -> DiscreteNetwork:
-    """Return the network of a file in XDSL. Raise `BadFormat` for anything else, such as nodes that decide."""
-    parts, further = _read_nodes(data, source)
-    for node in further:
-        parts.fail(
-            node.line,
-            f"the node {shown(_id(node))} is a <{node.tag}>: read_diagram reads influence diagrams",
-        )
-    return parts.network(tolerance)
-
-
-def parse_diagram(data: bytes, source: str, tolerance: float) -> InfluenceDiagram:
-    """Return the influence diagram of a file in XDSL. Raise `BadFormat` for anything else."""
-    parts, further = _read_nodes(data, source)
-    choices = [node for node in further if node.tag == "decision"]
-    worths = [node for node in further if node.tag == "utility"]
-    if not choices or not worths:
-        parts.fail(1, "expected decisions and utilities; read_network reads a network of chance alone")
-    for node in choices:
-        labels = _labels(node)
-        parts.add_variable(_id(node), labels, node.line)
-        parts.add_table(_id(node), [], [1.0 / len(labels)] * len(labels), node.line)
-    network = parts.network(tolerance)
-    utilities: dict[str, Utility] = {}
-    for node in worths:
-        if _id(node) in parts.states or _id(node) in utilities:
-            parts.fail(node.line, f"the node {shown(_id(node))} is defined twice")
-        utilities[_id(node)] = _utility(parts, node)
-    order = _ordered(parts, choices)
-    names = [_id(node) for node in order]
-    decisions = {_id(node): Decision([p for p in _parents(node) if p not in names]) for node in order}
-    try:
-        return InfluenceDiagram(network, decisions, utilities)
-    except BadValue as error:
-        raise BadFormat(f"{source}: {error}") from None
-
-
-def _read_nodes(data: bytes, source: str) -> tuple[NetworkDraft, list[XmlElement]]:
-    """Read the nodes of chance, and return those of decisions and utilities besides."""
+def draft_of_xdsl(data: bytes, source: str) -> DiagramDraft:
+    """Return the nodes of a file in XDSL. Raise `BadFormat` for anything else."""
     root = parse_xml(data, source)
-    parts = NetworkDraft(source)
+    parts = DiagramDraft(source)
     nodes = root.named("nodes") if root.tag == "smile" else []
     if len(nodes) != 1:
         parts.fail(root.line, f"expected <smile> with one <nodes>, got <{root.tag}> with {len(nodes)}")
     parts.name = root.attributes.get("id") or parts.name
-    further = []
     for node in nodes[0].elements:
-        if node.tag in ("decision", "utility"):
-            further.append(node)
-            continue
-        if node.tag not in ("cpt", "deterministic"):
+        name, labels = _id(node), _labels(node)
+        if node.tag in ("cpt", "deterministic"):
+            parts.add_variable(name, labels, node.line)
+            parts.add_table(name, _parents(node), _numbers(parts, node, labels), node.line)
+        elif node.tag == "decision":
+            parts.add_decision(name, labels, node.line)
+            parts.knowing[name] = _parents(node)
+        elif node.tag == "utility":
+            parts.add_utility(name, _parents(node), _floats(parts, node, "utilities"), node.line)
+        elif node.tag == "mau" and not node.named("expression"):
+            parts.add_sum(name, _parents(node), _floats(parts, node, "weights"), node.line)
+        else:
             parts.fail(
                 node.line,
-                f"the node {shown(_id(node))} is a <{node.tag}>; expected <cpt> or <deterministic>, the discrete "
-                "nodes of chance, <decision> or <utility>. In GeNIe, change its type, or leave it out",
+                f"the node {shown(name)} is a <{node.tag}>; expected <cpt> or <deterministic>, the discrete "
+                "nodes of chance, <decision>, <utility>, or a <mau> of weights. In GeNIe, change its type, or leave it "
+                "out",
             )
-        labels = _labels(node)
-        parts.add_variable(_id(node), labels, node.line)
-        parts.add_table(_id(node), _parents(node), _numbers(parts, node, labels), node.line)
-    return parts, further
+    return parts
 
 
 def _id(node: XmlElement) -> str:
@@ -113,57 +85,14 @@ def _parents(node: XmlElement) -> list[str]:
     return [parent for each in node.named("parents") for parent in each.text.split()]
 
 
-def _utility(parts: NetworkDraft, node: XmlElement) -> Utility:
-    name, parents = shown(_id(node)), _parents(node)
-    for parent in parents:
-        if parent not in parts.states:
-            parts.fail(
-                node.line,
-                f"the utility {name} has the parent {shown(parent)}, which is no variable of the file",
-            )
-    if not parents or len(set(parents)) < len(parents):
-        parts.fail(node.line, f"the utility {name} needs a parent, and each once, got {shown(parents)}")
-    texts = [text for each in node.named("utilities") for text in each.text.split()]
-    states = [parts.states[parent] for parent in parents]
-    expected = math.prod(map(len, states))
-    if len(texts) != expected:
-        parts.fail(
-            node.line, f"expected {expected:,} utilities of {name} given {shown(parents)}, got {len(texts):,}"
-        )
-    numbers = [parts.number(text, node.line) for text in texts]
-    return Utility(parents, dict(zip(product(*states), numbers, strict=True)))
-
-
-def _ordered(parts: NetworkDraft, choices: Sequence[XmlElement]) -> list[XmlElement]:
-    """Return decisions in the order of the paths between them."""
-    node_of = {_id(node): node for node in choices}
-    parents = {**parts.parents, **{name: _parents(node) for name, node in node_of.items()}}
-    for name, node in node_of.items():
-        if absent := [parent for parent in parents[name] if parent not in parts.states]:
-            parts.fail(
-                node.line,
-                f"the decision {shown(name)} has the parent {shown(absent[0])}, which is no variable of the file",
-            )
-    try:
-        whole = Structure(parents)
-    except BadStructure as error:
-        raise BadFormat(f"{parts.source}: {error}") from None
-    order = [str(name) for name in whole.topological_order if name in node_of]
-    for first, second in pairwise(order):
-        if second not in whole.descendants(first):
-            parts.fail(
-                node_of[second].line,
-                f"no path says which of the decisions {shown(first)} and {shown(second)} comes first; add an arc "
-                "between them",
-            )
-    return [node_of[name] for name in order]
+def _floats(parts: NetworkDraft, node: XmlElement, tag: str) -> list[float]:
+    return [parts.number(text, node.line) for each in node.named(tag) for text in each.text.split()]
 
 
 def _numbers(parts: NetworkDraft, node: XmlElement, labels: list[str]) -> list[float]:
-    tag = "probabilities" if node.tag == "cpt" else "resultingstates"
-    texts = [text for each in node.named(tag) for text in each.text.split()]
     if node.tag == "cpt":
-        return [parts.number(text, node.line) for text in texts]
+        return _floats(parts, node, "probabilities")
+    texts = [text for each in node.named("resultingstates") for text in each.text.split()]
     numbers = []
     for text in texts:
         if text not in labels:
@@ -192,27 +121,19 @@ def xdsl_text(network: DiscreteNetwork) -> str:
     return _whole_text(network.name, nodes, [name[v] for v in structure.topological_order])
 
 
-def diagram_text(diagram: InfluenceDiagram) -> str:
-    """Return an influence diagram as a text in XDSL. Each decision is a parent of the next, which knows of it."""
-    network, decisions, utilities = diagram.network, diagram.decisions, diagram.utilities
-    variables = network.structure.variables
-    texts = identifiers([*variables, *utilities], "XDSL")
-    name, worths = dict(zip(variables, texts, strict=False)), texts[len(variables) :]
-    before = dict(zip([*decisions][1:], decisions, strict=False))
-    above = {d: [*each.knowing, *([before[d]] if d in before else [])] for d, each in decisions.items()}
-    order = Structure({v: above.get(v, network.structure.parents(v)) for v in variables}).topological_order
-    nodes = [
-        _node("decision", name[v], _states(network, v), [name[p] for p in above[v]])
-        if v in decisions
-        else _chance_node(network, v, name)
-        for v in order
-    ]
-    for text, (utility, worth) in zip(worths, utilities.items(), strict=True):
-        every = product(*(network.states[v] for v in worth.of))
-        numbers = " ".join(repr(diagram.worth_of(utility, labels)) for labels in every)
-        inner = f"\t\t\t<utilities>{numbers}</utilities>"
-        nodes.append(_node("utility", text, [], [name[v] for v in worth.of], inner))
-    return _whole_text(network.name, nodes, [*(name[v] for v in order), *worths])
+def xdsl_diagram_text(diagram: InfluenceDiagram) -> str:
+    """Return an influence diagram as a text in XDSL, parents first."""
+    every = [*nodes_of(diagram)]
+    texts = identifiers([node.name for node in every], "XDSL")
+    name = {node.name: text for node, text in zip(every, texts, strict=True) if node.kind != "utility"}
+    nodes = []
+    for node, text in zip(every, texts, strict=True):
+        tag, inner = _TAGS[node.kind]
+        numbers = " ".join(map(repr, node.numbers))
+        states = [] if node.kind == "utility" else _states(diagram.network, node.name)
+        written = [f"\t\t\t<{inner}>{numbers}</{inner}>"] if inner else []
+        nodes.append(_node(tag, text, states, [name[p] for p in node.parents], *written))
+    return _whole_text(diagram.network.name, nodes, texts)
 
 
 def _states(network: DiscreteNetwork, v: Value) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stream_bayes.core.inference.inference import Inference
 from stream_bayes.errors import BadFormat
 from stream_bayes.networks.files.bif import bif_text, parse_bif
 from tests.networks.files.lawn_bif import EXPECTED, LAWN, lawn_with
@@ -165,12 +166,18 @@ def test_lines_are_counted_whatever_ends_them(end):
 
 
 def test_the_tolerance_can_be_stated():
-    text = lawn_with("table 0.5, 0.25, 0.25;", "table 0.333, 0.333, 0.333;")
-    with pytest.raises(BadFormat, match=r"15|16:3: .*sum to 0\.999, which is not 1 to within 1e-06"):
+    text = lawn_with("table 0.5, 0.25, 0.25;", "table 0.33, 0.33, 0.33;")
+    with pytest.raises(BadFormat, match=r"15|16:3: .*sum to 0\.99, which is not 1 to within 0\.001"):
         parse_bif(text)
     network = parse_bif(text, tolerance=0.01)
-    assert network.tables["sprinkler"].tolist() == [0.333] * 3
+    assert network.tables["sprinkler"].tolist() == [0.33] * 3
     assert parse_bif(bif_text(network), tolerance=0.01) == network
+
+
+def test_rows_that_were_rounded_to_three_digits_are_kept_and_answers_divided_by_their_sums():
+    network = parse_bif(lawn_with("table 0.5, 0.25, 0.25;", "table 0.333, 0.333, 0.333;"))
+    assert network.tables["sprinkler"].tolist() == [0.333] * 3
+    assert list(Inference(network).query("sprinkler").values()) == pytest.approx([1 / 3] * 3)
 
 
 def test_a_short_text_cannot_ask_for_a_table_that_fills_the_memory():
