@@ -7,7 +7,7 @@
     y(x) ~ Student t with W - 1 degrees of freedom about  a + ratio k A^-1 (y - a)
     scale^2 = S / (W - 1) (1 + ratio - ratio^2 k A^-1 k + (1 - ratio 1 A^-1 k)^2 / 1 A^-1 1)
 
-A number that is missing is one drawn from the standard normal distribution: its kernel is the mean over that.
+A number that is missing is one drawn from a normal distribution: its kernel is the mean over that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
-__all__ = ["GaussianKernel", "ProcessPosterior", "Units", "climb"]
+__all__ = ["GaussianKernel", "ProcessPosterior", "UncertainRows", "Units", "climb"]
 
 Floats = NDArray[np.float64]
 
@@ -46,41 +46,45 @@ class Units(NamedTuple):
         return np.where(is_number, np.clip(z, -FARTHEST, FARTHEST), z)
 
 
+class UncertainRows(NamedTuple):
+    """Rows of features, and the variance of each: 0 but for numbers that are not known."""
+
+    means: Floats
+    variances: Floats
+
+
 class GaussianKernel(NamedTuple):
-    """The kernel of a process over rows of features; NaN is a missing number.
+    """The kernel of a process over rows of features.
 
     Examples
     --------
     >>> kernel = GaussianKernel(np.array([False]), np.array([1.0]))
-    >>> kernel.between(np.array([[0.0], [np.nan]]), np.array([[0.0], [2.0]])).round(3).tolist()
+    >>> one = UncertainRows(np.array([[0.0], [0.0]]), np.array([[0.0], [1.0]]))
+    >>> kernel.between(one, UncertainRows(np.array([[0.0], [2.0]]), np.zeros((2, 1)))).round(3).tolist()
     [[1.0, 0.135], [0.707, 0.26]]
     """
 
     is_nominal: NDArray[np.bool_]  # for each feature, True if its numbers are codes of values
     lengths: Floats  # for each feature, the distance in deviations over which the target changes
 
-    def part(self, feature: int, one: Floats, other: Floats) -> Floats:
-        """Return the logarithm of a feature's factor between the numbers of two columns."""
+    def part(self, feature: int, one: UncertainRows, other: UncertainRows) -> Floats:
+        """Return the logarithm of a feature's factor between each pair of a row of the one and a row of the other."""
         square = float(self.lengths[feature]) ** 2
+        apart = one.means[:, None, feature] - other.means[None, :, feature]
         if self.is_nominal[feature]:
-            return np.where(one[:, None] == other[None, :], 0.0, -1.0 / square)
-        log = -0.5 / square * np.square(one[:, None] - other[None, :])
-        if (lacks := np.isnan(one)).any():
-            log[lacks] = 0.5 * math.log(square / (square + 1.0)) - 0.5 / (square + 1.0) * np.square(other)
-        if (others := np.isnan(other)).any():
-            column = 0.5 * math.log(square / (square + 1.0)) - 0.5 / (square + 1.0) * np.square(one)
-            log[:, others] = column[:, None]
-            log[np.ix_(lacks, others)] = 0.5 * math.log(square / (square + 2.0))
+            return np.where(apart == 0.0, 0.0, -1.0 / square)
+        wide = square + one.variances[:, None, feature] + other.variances[None, :, feature]
+        log: Floats = 0.5 * np.log(square / wide) - 0.5 * np.square(apart) / wide
         return log
 
-    def between(self, one: Floats, other: Floats) -> Floats:
+    def between(self, one: UncertainRows, other: UncertainRows) -> Floats:
         """Return the kernel of each pair of a row of the one and a row of the other."""
-        log = np.zeros((len(one), len(other)))
+        log = np.zeros((len(one.means), len(other.means)))
         for feature in range(len(self.lengths)):
-            log += self.part(feature, one[:, feature], other[:, feature])
+            log += self.part(feature, one, other)
         return np.exp(log)
 
-    def among(self, rows: Floats) -> Floats:
+    def among(self, rows: UncertainRows) -> Floats:
         """Return the kernel among rows; that of a row with itself is 1 also where numbers are missing."""
         kernel = self.between(rows, rows)
         np.fill_diagonal(kernel, 1.0)
@@ -128,13 +132,13 @@ class ProcessPosterior:
             - 0.5 * math.log(self._ones_square)
         )
 
-    def forecast(self, kernel: Floats) -> tuple[float, float]:
-        """Return location and scale of the target of an event, given its kernel with the others."""
-        solved = self._solved(kernel)
-        location = self.mean + self.ratio * float(solved @ self._rest)
-        square = 1.0 + self.ratio - self.ratio**2 * float(solved @ solved)
-        square += (1.0 - self.ratio * float(solved @ self._ones)) ** 2 / self._ones_square
-        return location, math.sqrt(self.left / self.degrees * max(square, 1.0))
+    def forecast(self, kernels: Floats) -> tuple[Floats, Floats]:
+        """Return locations and scales of the targets of events, given their kernels with the others, a row each."""
+        solved = self._solved(kernels.T)
+        locations = self.mean + self.ratio * (self._rest @ solved)
+        squares = 1.0 + self.ratio - self.ratio**2 * np.square(solved).sum(axis=0)
+        squares += (1.0 - self.ratio * (self._ones @ solved)) ** 2 / self._ones_square
+        return locations, np.sqrt(self.left / self.degrees * np.maximum(squares, 1.0))
 
     def combined(self, kernels: Floats, among: Floats, shares: Floats) -> tuple[float, float]:
         """Return mean and deviation of a sum of values of the process, whose shares add up to 0.
@@ -165,7 +169,7 @@ class ProcessPosterior:
 
 
 def climb(
-    rows: Floats, is_nominal: NDArray[np.bool_], targets: Floats, weights: Floats, start: Floats
+    rows: UncertainRows, is_nominal: NDArray[np.bool_], targets: Floats, weights: Floats, start: Floats
 ) -> Floats:
     """Return the logarithms of lengths, in octaves, and of the ratio, in decades, with the largest posterior.
 
@@ -176,7 +180,7 @@ def climb(
 
     def parts_of(feature: int, octave: float) -> Floats:
         kernel = GaussianKernel(is_nominal, np.full(len(is_nominal), 2.0**octave))
-        part = kernel.part(feature, rows[:, feature], rows[:, feature])
+        part = kernel.part(feature, rows, rows)
         np.fill_diagonal(part, 0.0)
         return part
 
@@ -188,7 +192,7 @@ def climb(
         return posterior.log_evidence() - 0.5 * float(prior)
 
     parts = [parts_of(feature, present[feature]) for feature in range(len(is_nominal))]
-    log = np.sum(parts, axis=0) if parts else np.zeros((len(rows), len(rows)))
+    log = np.sum(parts, axis=0) if parts else np.zeros((len(targets), len(targets)))
     best, steps, moved = score(log, present), 0, True
     while moved and steps < MOST_STEPS:
         moved = False

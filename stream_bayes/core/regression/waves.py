@@ -18,7 +18,12 @@ import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import is_column
-from stream_bayes.core.regression.gaussian_process import FIRST_RATIO, GaussianKernel, ProcessPosterior
+from stream_bayes.core.regression.gaussian_process import (
+    FIRST_RATIO,
+    GaussianKernel,
+    ProcessPosterior,
+    UncertainRows,
+)
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import tagged, untagged
@@ -123,9 +128,10 @@ def best_length(rows: Floats, targets: Floats, weights: Floats) -> float:
     """
     features = rows.shape[1]
     best, most = 1.0, -math.inf
+    seen = UncertainRows(np.nan_to_num(rows), np.isnan(rows).astype(float))
     for length in LENGTHS:
         lengths = np.full(features, length * math.sqrt(features))
-        kernel = GaussianKernel(np.zeros(features, bool), lengths).among(rows)
+        kernel = GaussianKernel(np.zeros(features, bool), lengths).among(seen)
         for ratio in RATIOS:
             evidence = ProcessPosterior(kernel, targets, weights, ratio).log_evidence()
             evidence -= 0.5 * math.log2(length) ** 2 / 4.0 + 0.5 * math.log10(ratio / FIRST_RATIO) ** 2

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.regression.gaussian_process import GaussianKernel, ProcessPosterior, Units, climb
+from stream_bayes.core.regression.gaps import POINTS, NormalColumns
+from stream_bayes.core.regression.gaussian_process import (
+    GaussianKernel,
+    ProcessPosterior,
+    UncertainRows,
+    Units,
+    climb,
+)
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.data.frames import Native
@@ -60,7 +67,8 @@ class GaussianProcess(BayesRegressor):
     to come has a Student's t distribution. Lengths, the ratio of the process's variance to the noise's, and the unit of
     each number are set after 4 events, 8, 16, ..., and then whenever `window` events, or 256, have come: lengths and
     ratio are those with the largest posterior that a climb by octaves and half decades reaches from the present ones. A
-    number that an event lacks is integrated out, under a normal distribution.
+    number that an event lacks is integrated out, under a normal distribution of numbers given those that it has, which
+    is set with the lengths.
 
     Promises: the same events from the same state give the same answers. `unlearn_one` takes an event out of the window,
     as if it had left it; one that has left is refused, as is merging. For unlimited events on sums:
@@ -102,6 +110,7 @@ class GaussianProcess(BayesRegressor):
         self._settings: dict[
             Any, tuple[float, float, float]
         ] = {}  # by feature: mean, deviation, octaves of its length
+        self._normal = NormalColumns(np.zeros(0), np.zeros((0, 0)))  # of the numbers, in the order of names
         self._ratio = RATIO
         self._posterior: _WindowPosterior | None = None
 
@@ -182,7 +191,8 @@ class GaussianProcess(BayesRegressor):
             elif (deviation := float(np.std(column))) > 1e-12 * abs(mean := float(np.mean(column))):
                 settings[name] = (mean, deviation, octaves)
         self._settings = settings
-        window = _WindowPosterior(self._events, settings, None)
+        self._normal = _normal_of(self._events, settings)
+        window = _WindowPosterior(self._events, settings, self._normal, None)
         start = np.array([*(octaves for _, _, octaves in settings.values()), self._ratio])
         reached = climb(window.rows, window.kernel.is_nominal, window.targets, window.weights, start).tolist()
         self._ratio = reached.pop()
@@ -199,7 +209,7 @@ class GaussianProcess(BayesRegressor):
     def _window(self) -> _WindowPosterior | None:
         """Return the posterior given the window; None until targets that differ have come."""
         if self._posterior is None and _has_spread(self._events):
-            self._posterior = _WindowPosterior(self._events, self._settings, 10.0**self._ratio)
+            self._posterior = _WindowPosterior(self._events, self._settings, self._normal, 10.0**self._ratio)
         return self._posterior
 
     # -- predicting ---------------------------------------------------------------------------------------------------
@@ -260,16 +270,25 @@ class GaussianProcess(BayesRegressor):
 
     def derived_state(self) -> dict[str, Any]:
         settings = [[tagged(name), *each] for name, each in self._settings.items()]
-        return {"events": [each.state() for each in self._events], "settings": settings, "ratio": self._ratio}
+        return {
+            "events": [each.state() for each in self._events],
+            "settings": settings,
+            "normal": [self._normal.mean.tolist(), self._normal.covariance.tolist()],
+            "ratio": self._ratio,
+        }
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
-        expect(set(derived) == {"events", "settings", "ratio"}, "it holds no window")
+        expect(set(derived) == {"events", "settings", "normal", "ratio"}, "it holds no window")
         self._events = [FirstSample.from_state(each) for each in derived["events"]]
         expect(len(self._events) <= self.window, "it holds more events than its window")
         self._settings = {
             untagged(name): (float(mean), float(deviation), float(octaves))
             for name, mean, deviation, octaves in derived["settings"]
         }
+        mean, covariance = (np.array(each, float) for each in derived["normal"])
+        numbers = sum(deviation > 0.0 for _, deviation, _ in self._settings.values())
+        expect(covariance.size == numbers**2, "its numbers have other covariances")
+        self._normal = NormalColumns.loaded(mean, covariance.reshape(numbers, numbers), numbers)
         self._ratio = float(derived["ratio"])
 
 
@@ -280,8 +299,10 @@ class _WindowPosterior:
         self,
         events: list[FirstSample],
         settings: Mapping[Any, tuple[float, float, float]],
+        normal: NormalColumns,
         ratio: float | None,
     ) -> None:
+        self._normal = normal
         self._names = list(settings)
         means, deviations, octaves = np.array([*settings.values()], float).reshape(-1, 3).T
         self._units = Units(means, deviations)
@@ -294,7 +315,7 @@ class _WindowPosterior:
             self._codes.append(
                 None if deviation else {value: float(code) for code, value in enumerate(values)}
             )
-        self.rows = self._rows_of([each.x for each in events])
+        self.rows = self._filled(self._rows_of([each.x for each in events]))
         targets = np.array([each.y for each in events])
         self._mean = float(targets.mean())
         size = float(np.abs(targets - self._mean).max())  # squares of tiny numbers would be 0
@@ -315,12 +336,28 @@ class _WindowPosterior:
                     rows[number, feature] = value
         return self._units.apply(rows)
 
+    def _filled(self, rows: Floats) -> UncertainRows:
+        """Return rows with what is expected of their missing numbers, given the rest, and its variance."""
+        numbers = ~self.kernel.is_nominal
+        means, variances = rows.copy(), np.zeros_like(rows)
+        means[:, numbers], variances[:, numbers] = self._normal.filled(rows[:, numbers])
+        return UncertainRows(means, variances)
+
     def forecast(self, x: Mapping[Any, Any]) -> StudentT:
         """Return the distribution of an event's target."""
-        kernel = self.kernel.between(self._rows_of([x]), self.rows)[0]
-        location, scale = self._process.forecast(kernel)
+        rows = self._rows_of([x])
+        numbers = ~self.kernel.is_nominal
+        (location,), (scale,) = self._process.forecast(self.kernel.between(self._filled(rows), self.rows))
+        if np.isnan(rows).any():
+            points = np.repeat(rows, POINTS, axis=0)
+            points[:, numbers] = self._normal.points(rows[0, numbers])
+            sure = UncertainRows(points, np.zeros_like(points))
+            locations, scales = self._process.forecast(self.kernel.between(sure, self.rows))
+            scale = math.sqrt(float(np.mean(scales**2)) + float(np.var(locations)))
         return StudentT(
-            self._mean + self._deviation * location, self._deviation * scale, self._process.degrees
+            self._mean + self._deviation * float(location),
+            self._deviation * float(scale),
+            self._process.degrees,
         )
 
     def contributions(self, x: Mapping[Any, Any]) -> Contributions:
@@ -336,11 +373,11 @@ class _WindowPosterior:
                 row[feature] = whole[feature]
             for row in steps[len(present) + 1 + len(present) - number :]:
                 row[feature] = whole[feature]
-        rows = np.array(steps)
+        rows = self._filled(np.array(steps))
         kernels, among = self.kernel.between(rows, self.rows), self.kernel.between(rows, rows)
         features = {}
         for number, feature in enumerate(present):
-            shares = np.zeros(len(rows))
+            shares = np.zeros(len(steps))
             shares[[number, number + 1]] = -0.5, 0.5
             last = len(present) + 1 + len(present) - number
             shares[[last - 1, last]] = -0.5, 0.5
@@ -350,10 +387,20 @@ class _WindowPosterior:
 
     def draw(self, xs: list[Mapping[Any, Any]], rng: np.random.Generator) -> Floats:
         """Return values of the process at some events, drawn together."""
-        rows = self._rows_of(xs)
+        rows = self._filled(self._rows_of(xs))
         drawn = self._process.draw(self.kernel.between(rows, self.rows), self.kernel.between(rows, rows), rng)
         result: Floats = self._mean + self._deviation * drawn
         return result
+
+
+def _normal_of(
+    events: list[FirstSample], settings: Mapping[Any, tuple[float, float, float]]
+) -> NormalColumns:
+    """Return the normal distribution of the numbers of events."""
+    numbers = {name: unit for name, unit in settings.items() if unit[1] > 0.0}
+    values = np.array([[each.x.get(name, math.nan) for name in numbers] for each in events], float)
+    means, deviations, _ = np.array([*numbers.values()], float).reshape(-1, 3).T
+    return NormalColumns.fitted(Units(means, deviations).apply(values.reshape(len(events), -1)))
 
 
 def _has_spread(events: list[FirstSample]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._tree import SHAPE_OF_NOISE, SPREAD_OF_NOISE, RegressionTree
+from stream_bayes.core.regression.gaps import NormalColumns
 from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, load_tree, most_correlated, tree_arrays
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.data.schema import Schema
@@ -49,7 +50,8 @@ class BayesianTree(BayesRegressor):
     -----
     There are at most 12 leaves. The tree sees 14 columns, a number or a value of a nominal feature each: those that
     vary most with the target; `left_out_` names the others. Units and cuts, seven a column at its quantiles, are set
-    after 8, 16, ..., 128 events, which are then learned anew. A number that an event lacks counts as its mean. Every 25
+    after 8, 16, ..., 128 events, which are then learned anew. What an event lacks is integrated out, under a
+    normal distribution of columns given those that it has, which those first events set as well. Every 25
     events of a leaf, the marginal likelihoods of the halves by each cut are compared with that of the whole. If one
     line holds, the leaf is split with a probability of at most 1 / 1,000, however long the stream.
 
@@ -79,8 +81,9 @@ class BayesianTree(BayesRegressor):
         super().__init__(None, schema, max_values, memory_budget)
         self._first: list[FirstSample] | None = []
         self._columns: dict[int, int] = {}  # by slot, the column of the tree
-        # Of each column: what it is where the event lacks the feature, the number that counts as 0, and as 1 more.
-        self._units = np.array([[1.0, 0.0, 1.0]])
+        # Of each column: the slot that is there where an event has it, the number that counts as 0, and as 1 more.
+        self._units = np.zeros((0, 3))
+        self._normal = NormalColumns(np.zeros(0), np.zeros((0, 0)))
         self._target = (0.0, 1.0)  # mean and deviation
         self._tree: RegressionTree | None = None
 
@@ -117,17 +120,23 @@ class BayesianTree(BayesRegressor):
         mean, deviation = self._target
         target = max(-FARTHEST, min(FARTHEST, (y - mean) / deviation))
         assert self._tree is not None
-        self._tree.learn(columns, target, w)
+        self._tree.learn(self._filled(columns), target, w)
 
-    def _seen(self, slots: list[int], numbers: list[float]) -> Floats:
-        """Return the columns of an event with these numbers in these slots."""
-        columns: Floats = self._units[:, 0].copy()
+    def _seen(self, slots: Sequence[int], numbers: Sequence[float]) -> Floats:
+        """Return the columns of an event with these numbers in these slots; NaN for one that the event lacks."""
+        present = set(slots)
+        columns = np.array([0.0 if base in present else math.nan for base in self._units[:, 0].tolist()])
         for slot, number in zip(slots, numbers, strict=True):
             k = self._columns.get(slot)
             if k is not None:
-                _, mean, deviation = self._units[k].tolist()
-                columns[k] = max(-FARTHEST, min(FARTHEST, (number - mean) / deviation))
-        return columns
+                columns[k] = number
+        return np.clip((columns - self._units[:, 1]) / self._units[:, 2], -FARTHEST, FARTHEST)
+
+    def _filled(self, columns: Floats) -> Floats:
+        """Return the columns of the tree, its 1 first, with the means of what an event lacks given the rest."""
+        if np.isnan(columns).any():
+            columns = self._normal.filled(columns[None, :])[0][0]
+        return np.concatenate([[1.0], columns])
 
     def _set_columns(self, samples: list[FirstSample]) -> None:
         """Set units, columns and cuts from the first samples, and learn them anew; not while targets are equal."""
@@ -137,34 +146,32 @@ class BayesianTree(BayesRegressor):
             return
         rows = [_content(self._encoder.lookup(each.x)) for each in samples]
         values = np.full((len(rows), len(self._encoder.numeric)), np.nan)
-        for number, (present, numbers) in enumerate(rows):
-            values[number, present] = numbers
         base = np.asarray(self._encoder.base)
+        for number, (present, numbers) in enumerate(rows):
+            values[number, np.isin(base[: values.shape[1]], present)] = 0.0
+            values[number, present] = numbers
         slots = [s for s in range(1, values.shape[1]) if base[s] >= 0 and not np.isnan(values[:, s]).all()]
         slots.sort(key=lambda slot: repr(self._encoder.numeric[slot].name))
-        units = np.array([self._unit_of(values[:, slot], bool(base[slot] != slot)) for slot in slots])
+        units = np.array([self._unit_of(values[:, slot], int(base[slot]), slot) for slot in slots])
         units = units.reshape(-1, 3)
-        shown = np.where(
-            np.isnan(values[:, slots]), units[:, 0], (values[:, slots] - units[:, 1]) / units[:, 2]
-        )
-        shown = np.clip(shown, -FARTHEST, FARTHEST)
-        chosen = most_correlated(shown, targets, MOST_IN_TREE)
-        self._columns = {slots[k]: number for number, k in enumerate(chosen, 1)}
-        self._units = np.concatenate([[[1.0, 0.0, 1.0]], units[chosen]])
+        shown = np.clip((values[:, slots] - units[:, 1]) / units[:, 2], -FARTHEST, FARTHEST)
+        chosen = most_correlated(np.nan_to_num(shown), targets, MOST_IN_TREE)
+        self._columns = {slots[k]: number for number, k in enumerate(chosen)}
+        self._units, shown = units[chosen], shown[:, chosen]
+        self._normal = NormalColumns.fitted(shown)
         self._target = float(np.mean(targets)), deviation
-        self._tree = RegressionTree(cuts_of(shown[:, chosen]), 0.0)
-        for row, each in zip(rows, samples, strict=True):
-            self._teach(self._seen(*row), each.y, each.w)
+        self._tree = RegressionTree(cuts_of(self._normal.filled(shown)[0]), 0.0)
+        for row, each in zip(shown, samples, strict=True):
+            self._teach(row, each.y, each.w)
 
     @staticmethod
-    def _unit_of(column: Floats, is_value: bool) -> tuple[float, float, float]:
-        """Return what a column is where its feature is missing, what counts as 0, and as 1 more."""
-        if is_value:
-            share = float((~np.isnan(column)).mean())
-            return -share, share, 1.0
+    def _unit_of(column: Floats, base: int, slot: int) -> tuple[float, float, float]:
+        """Return the slot that is there where a column is, what counts as 0, and as 1 more."""
         present = column[~np.isnan(column)]
         mean = float(np.mean(present))
-        return 0.0, mean, _deviation(present) or max(abs(mean), 1.0)
+        if base != slot:
+            return base, mean, 1.0
+        return base, mean, _deviation(present) or max(abs(mean), 1.0)
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: splits depend on the order of events."""
@@ -183,10 +190,20 @@ class BayesianTree(BayesRegressor):
         row, tree = self._encoder.lookup(x), self._tree
         if tree is None:
             return first_forecast(np.array([each.y for each in self._first or ()]))
-        tree.predict(self._seen(*_content(row)))
-        mean, deviation = self._target
+        columns, (mean, deviation) = self._seen(*_content(row)), self._target
+        if not np.isnan(columns).any():
+            tree.predict(self._filled(columns))
+            return StudentT(
+                mean + deviation * float(tree.location), deviation * self._noise(1.0), self._degrees()
+            )
+        forecasts = []
+        for point in np.insert(self._normal.points(columns), 0, 1.0, axis=1):
+            tree.predict(point)
+            forecasts.append((float(tree.location), self._noise(1.0), self._degrees()))
+        locations, scales, degrees = np.array(forecasts).T
+        scale = math.sqrt(float(np.mean(scales**2)) + float(np.var(locations)))
         return StudentT(
-            mean + deviation * float(tree.location), deviation * self._noise(1.0), self._degrees()
+            mean + deviation * float(np.mean(locations)), deviation * scale, float(np.mean(degrees))
         )
 
     def _degrees(self) -> float:
@@ -206,7 +223,7 @@ class BayesianTree(BayesRegressor):
         forecast, tree = self.predict_distribution_one(x), self._tree
         if tree is None:
             return Contributions(forecast.location, {})
-        columns, size = self._seen(*_content(self._encoder.lookup(x))), tree.columns
+        columns, size = self._filled(self._seen(*_content(self._encoder.lookup(x)))), tree.columns
         root = np.asarray(tree.regressions[tree.leaf_of(columns)].root).reshape(size + 1, size + 1)
         inverse = np.linalg.inv(root[:size, :size])
         coefficients = inverse @ root[:size, size]
@@ -216,7 +233,7 @@ class BayesianTree(BayesRegressor):
         base, numeric = self._encoder.base, self._encoder.numeric
         for slot, k in self._columns.items():
             name = numeric[slot].name
-            at.setdefault(name if base[slot] == slot else name[1], []).append(k)
+            at.setdefault(name if base[slot] == slot else name[1], []).append(1 + k)
         features: dict[Any, tuple[float, float]] = {}
         for name, indices in at.items():
             part = np.zeros(size)
@@ -252,7 +269,12 @@ class BayesianTree(BayesRegressor):
         return (
             {}
             if self._tree is None
-            else {"tree_units": np.array(self._units.tolist()), **tree_arrays(self._tree)}
+            else {
+                "tree_units": np.array(self._units.tolist()),
+                "tree_means": np.array(self._normal.mean.tolist()),
+                "tree_covariance": np.array(self._normal.covariance.tolist()),
+                **tree_arrays(self._tree),
+            }
         )
 
     def content(self) -> LearnerContent:
@@ -284,9 +306,14 @@ class BayesianTree(BayesRegressor):
             is_slot = all(type(slot) is int and 0 < slot < count for slot in slots)
             expect(is_slot and len(set(slots)) == len(slots) <= MOST_IN_TREE, "a column has no feature")
             units = np.array(ours.pop("tree_units"), float)
-            expect(units.shape == (1 + len(slots), 3) and bool(np.isfinite(units).all()), "units are none")
+            expect(units.shape == (len(slots), 3) and bool(np.isfinite(units).all()), "units are none")
             expect(bool((units[:, 2] > 0.0).all()), "a unit is not above 0")
-            self._columns, self._units = {slot: k for k, slot in enumerate(slots, 1)}, units
+            bases = [float(self._encoder.base[slot]) for slot in slots]
+            expect(units[:, 0].tolist() == bases, "a column is there with another feature")
+            self._columns, self._units = {slot: k for k, slot in enumerate(slots)}, units
+            self._normal = NormalColumns.loaded(
+                ours.pop("tree_means"), ours.pop("tree_covariance"), len(slots)
+            )
             self._tree = load_tree(ours, 1 + len(slots), 0.0)
             expect(set(ours) == set(tree_arrays(self._tree)), "its arrays are not those of a tree")
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_bayes import BayesianRegression, GaussianProcess
-from stream_bayes.core.regression.gaussian_process import GaussianKernel
+from stream_bayes.core.regression.gaussian_process import GaussianKernel, UncertainRows
 from stream_bayes.errors import BadValue, CannotMerge, NotLearned
 
 Array = NDArray[np.float64]
@@ -91,9 +91,10 @@ def test_it_learns_bends_leaves_noise_out_and_its_intervals_hold(rng: np.random.
 def test_what_is_missing_is_integrated_out(rng: np.random.Generator) -> None:
     kernel = GaussianKernel(np.array([False]), np.array([0.7]))
     drawn = rng.standard_normal((200_000, 1))
-    gap = np.array([[np.nan]])
-    assert kernel.between(gap, np.array([[0.4]]))[0, 0] == pytest.approx(
-        float(kernel.between(drawn, np.array([[0.4]])).mean()), abs=0.005
+    gap, number = UncertainRows(np.array([[0.0]]), np.array([[1.0]])), np.array([[0.4]])
+    sure = UncertainRows(number, np.zeros_like(number))
+    assert kernel.between(gap, sure)[0, 0] == pytest.approx(
+        float(kernel.between(UncertainRows(drawn, np.zeros_like(drawn)), sure).mean()), abs=0.005
     )
     pairs = np.exp(-np.square(drawn[::2] - drawn[1::2]) / (2 * 0.7**2))
     assert kernel.between(gap, gap)[0, 0] == pytest.approx(float(pairs.mean()), abs=0.005)

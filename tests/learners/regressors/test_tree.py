@@ -70,7 +70,7 @@ def test_it_goes_on_from_a_file_and_a_state_that_does_not_fit_is_refused(tmp_pat
         for each in (model, loaded):
             each.learn_one(x, y)
     assert loaded.state()["checksum"] == model.state()["checksum"]
-    for name in ("low", "column", "roots", "units"):
+    for name in ("low", "column", "roots", "units", "covariance"):
         arrays = {**state["arrays"], f"tree_{name}": np.full_like(state["arrays"][f"tree_{name}"], -7)}
         bad = {**state, "arrays": arrays}
         bad["checksum"] = checksum(text_of(bad), arrays)
