@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 from typing import ClassVar
 
 from stream_bayes.core.values.values import JSONValue, Value, shown
@@ -140,6 +141,14 @@ FORM = re.compile(
     """,
     re.VERBOSE,
 )
+# A foot, a pound or an hour, and what is left of it: 6'3", 5 lb 3 oz, 2h 30m, 1 h 5 min 10 s.
+HEIGHT = re.compile(
+    r"(?P<feet>[1-9])\s*(?:'|′)\s*(?P<inches>\d|1[01])(?P<part>[.,]\d+)?\s*(?:\"|''|″|”|in\.?)?"
+)
+PART = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[^\W\d_]{1,7})\.?")
+PARTS = re.compile(
+    rf"(?:{PART.pattern.replace('?P<number>', '?:').replace('?P<unit>', '?:')}(?:\s*,?\s*(?:and\s+)?)){{2,4}}"
+)
 GROUPED = re.compile(r"[1-9]\d{0,2}(?:[ '.,]\d{2,3})*[ '.,]\d{3}")
 
 
@@ -179,8 +188,12 @@ def written_number(text: str) -> WrittenNumber | None:
     WrittenNumber(sign=-1.0, body='1,037.50', exponent='', scale=1.0, unit='$', about='')
     >>> written_number("12 kg").unit, written_number("$2.5M").scale, written_number("12 Main St")
     ('kg', 1000000.0, None)
+    >>> written_number("6'3").body, written_number("2h 30m").body, written_number("2h 30m").unit
+    ('75', '150', 'min')
     """
     text = text.translate(PLAIN_LETTERS).strip()
+    if text[:1].isdecimal() and (compound := _compound(text)) is not None:
+        return compound
     in_parentheses = text.startswith("(") and text.endswith(")")
     match = FORM.fullmatch(text[1:-1].strip() if in_parentheses else text)
     if match is None or (match["open"] == "") is not (match["close"] == ""):
@@ -208,6 +221,32 @@ def written_number(text: str) -> WrittenNumber | None:
         before + after,
         match["about"] or match["more"],
     )
+
+
+def _compound(text: str) -> WrittenNumber | None:
+    """Return an amount of a unit and of parts of it, in the smallest one; None for any other text."""
+    height = HEIGHT.fullmatch(text)
+    if height is not None:
+        inches = 12 * int(height["feet"]) + int(height["inches"])
+        return WrittenNumber(1.0, f"{inches}{height['part'] or ''}", "", 1.0, '"')
+    if PARTS.fullmatch(text) is None:
+        return None
+    parts = [(float(match["number"]), match["unit"].casefold()) for match in PART.finditer(text)]
+    units = [unit for _, unit in parts]
+    if any(unit in ("h", "hr", "hrs", "hour", "hours", "d", "day", "days") for unit in units):
+        units = [{"m": "min", "d": "day"}.get(unit, unit) for unit in units]
+    sizes = next(
+        (
+            [quantity[unit] for unit in units]
+            for quantity in QUANTITIES
+            if all(unit in quantity for unit in units)
+        ),
+        [],
+    )
+    if not sizes or any(before <= after for before, after in pairwise(sizes)):
+        return None
+    total = sum(number * size for (number, _), size in zip(parts, sizes, strict=True)) / sizes[-1]
+    return WrittenNumber(1.0, f"{total:.12g}", "", 1.0, units[-1])
 
 
 def number(text: str) -> float:

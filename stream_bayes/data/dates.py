@@ -31,8 +31,9 @@ EPOCH = date(1970, 1, 1).toordinal()
 LEAST_GAP = 10  # years of two digits that none has, before they show where a century begins
 PIVOT = 69  # years of two digits from here on are of the last century; POSIX has the same
 
-CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
-ZONE = r"\s*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?"
+CLOCK = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:[.,:]\d+)?))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
+NAMED_ZONE = r"UTC|GMT|UT|[ECMP][SD]T|[CEW]ES?T|BST|IST|MSK|JST|AE[SD]T"
+ZONE = rf"\s*(?:Z|{NAMED_ZONE}|[+-]\d{{2}}:?\d{{2}}|[+-]\d{{2}})?"
 AFTER = rf"(?:(?:T|,?\s+(?:at\s+)?){CLOCK}{ZONE})?"
 WEEKDAY = r"(?:(?i:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 MONTH = r"(?P<name>[A-Za-z]{3,9})\.?"
@@ -47,7 +48,7 @@ FORMS = tuple(
         rf"{MONTH}[-,\s]+(?P<y>\d{{4}})",
         r"(?P<y>\d{4})-(?P<m>\d{2})",
         r"(?P<y>(?:19|20)\d{2})(?P<m>\d{2})(?P<d>\d{2})",
-        rf"(?:T|)(?P<clock>){CLOCK}",
+        rf"(?:T|)(?P<clock>){CLOCK}(?:\s*(?:Z|{NAMED_ZONE})|\s*[+-]\d{{4}})?",  # 12:30-13:30 are hours
         rf"{CLOCK},?\s+{WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[-\s]?{MONTH}[-,\s]+(?P<y>\d{{4}})",
         rf"{CLOCK},?\s+(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark)(?P<d>\d{{1,2}})",
         rf"(?P<y>\d{{4}}),?\s+{MONTH}",
@@ -57,6 +58,12 @@ FORMS = tuple(
         r"(?P<y>\d{4})[-\s]?M(?P<m>\d{2})",
         r"(?P<y>\d{4})[-:\s]?Q(?P<q>[1-4])",
         r"Q(?P<q>[1-4])[-\s/]*(?P<y>\d{4})",
+        # Those of logs: of C, of web servers, without marks, of DB2.
+        rf"{WEEKDAY}{MONTH}\s+(?P<d>\d{{1,2}})\s+{CLOCK}{ZONE}\s+(?P<y>\d{{4}})",
+        rf"\[?(?P<d>\d{{1,2}})/{MONTH}/(?P<y>\d{{4}})[:\s]{CLOCK}{ZONE}\]?",
+        rf"(?P<y>(?:19|20)\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}})[-T_\s]{CLOCK}{ZONE}",
+        rf"(?P<y>(?:19|20)\d{{2}})(?P<m>\d{{2}})(?P<d>\d{{2}})[-T_](?P<H>\d{{2}})(?P<M>\d{{2}})(?P<S>\d{{2}}){ZONE}",
+        r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})-(?P<H>\d{2})\.(?P<M>\d{2})\.(?P<S>\d{2}(?:\.\d+)?)",
     )
 )
 
@@ -124,8 +131,8 @@ def _month(name: str) -> int:
 def _hours(found: dict[str, str | None]) -> float | None:
     if not found.get("H"):
         return None
-    hour, minute, second = int(found["H"] or 0), int(found["M"] or 0), float(found["S"] or 0)
-    half = (found["half"] or "").lower()
+    hour, minute, second = int(found["H"] or 0), int(found["M"] or 0), _seconds(found["S"] or "0")
+    half = (found.get("half") or "").lower()
     if half:
         if not 1 <= hour <= 12:
             raise ValueError("not an hour")
@@ -133,6 +140,11 @@ def _hours(found: dict[str, str | None]) -> float | None:
     if hour > 24 or minute > 59 or second >= 61 or (hour == 24 and minute):
         raise ValueError("not a time")
     return hour % 24 + minute / 60 + second / 3600
+
+
+def _seconds(text: str) -> float:
+    """Return seconds, whatever stands before their fraction."""
+    return float(text.replace(",", ".").replace(":", "."))
 
 
 def short_years(texts: Sequence[str]) -> list[int]:

@@ -63,10 +63,21 @@ CLOCK = re.compile(r"\s*(\d{1,18}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time
 NINES = re.compile(r"\s*(?:-9{1,6}|9{3,6})(?:\.0+)?\s*")  # written where no value is
 LEAST_CODES = 3  # cells
 GROUPED_BY_POINT = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+LIST_OF_NUMBERS = re.compile(r"\s*\d+(?:\s*[,;/|]\s*\d+)+\s*")
 SHARE_IN_BRACKETS = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)?\s*%\s*\)\s*")
-NUMBER_IN_TEXT = re.compile(r"(?<![^\s(])[+-]?\d+(?:[.,]\d+)*(?![^\s)])")  # on its own, not as in A12 or 2nd
+NUMBER_IN_TEXT = re.compile(
+    r"(?<![^\s(])[+-]?\d+(?:[.,]\d+)*(?![^\s)'′])"
+)  # on its own, not as in A12 or 2nd
 WIDE_LETTER = re.compile(f"[{WIDE}]")
-FLAGS = ({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"})
+FLAGS = (
+    *({"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"on", "off"}, {"0", "1"}, {"0.0", "1.0"}),
+    # in other languages
+    *({"si", "no"}, {"sí", "no"}, {"sì", "no"}, {"oui", "non"}, {"ja", "nein"}, {"ja", "nee"}, {"ja", "nej"}),
+    *({"ja", "nei"}, {"sim", "não"}, {"sim", "nao"}, {"tak", "nie"}, {"да", "нет"}, {"evet", "hayır"}),
+    *({"wahr", "falsch"}, {"vrai", "faux"}, {"vero", "falso"}, {"verdadero", "falso"}, {"是", "否"}),
+    {"はい", "いいえ"},
+)
+LEAST_SHARE_OF_TEXTS = 0.1  # of the cells are different, before names of many words may be texts
 
 
 @dataclass(frozen=True)
@@ -174,6 +185,12 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
         warnings.append(
             f"{example} and the like are read as numbers that are filled up with zeros, for all have two and more, and "
             "their lengths without them differ; if they are codes: --nominal"
+        )
+    lists = [text for text in texts if text not in numbers and LIST_OF_NUMBERS.fullmatch(text)]
+    if lists:
+        doubt = "names?"
+        warnings.append(
+            f"{lists[0]!r} and the like hold several numbers, and count as missing; as names: --nominal"
         )
     warnings += _codes_for_missing(numbers, texts)
     reason = _share(numbers, texts, "numbers")
@@ -506,19 +523,25 @@ def _units(parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> list[str]
 def _text(texts: Counter[str]) -> InferredKind | None:
     """Return the kind of a column of running text; None for names."""
     total = texts.total()
-    if total < LEAST_TEXTS:
-        return None
-    words = sum(len(words_of(text)) * count for text, count in texts.items()) / total
-    # A code such as 37F-PM-1014-03 and an address of the web have words, but not between blanks.
-    parts = sum(_parts(text) * count for text, count in texts.items()) / total
-    is_varied = len(texts) >= LEAST_DIFFERENT * total or (words >= MANY_WORDS and len(texts) >= 0.1 * total)
-    if min(words, parts) < WORDS or not is_varied or len(texts) < LEAST_TEXTS:
+    words, parts = _words_a_cell(texts)
+    share = LEAST_SHARE_OF_TEXTS if words >= MANY_WORDS else LEAST_DIFFERENT
+    if min(words, parts) < WORDS or len(texts) < share * total:
         return None
     frequent = frequent_words(texts)
     if len(frequent) < LEAST_FREQUENT:
         return None
     reason = f"{words:.0f} words on average, {len(texts):,} of {total:,} different"
     return InferredKind("text", Text(frequent), reason, {}, doubt="names?" if _has_capitals(texts) else "")
+
+
+def _words_a_cell(texts: Counter[str]) -> tuple[float, float]:
+    """Return the number of words of a cell, and of its parts between blanks, on average; 0 for few texts."""
+    if len(texts) < LEAST_TEXTS:
+        return 0.0, 0.0
+    words = sum(len(words_of(text)) * count for text, count in texts.items())
+    # A code such as 37F-PM-1014-03 and an address of the web have words, but not between blanks.
+    parts = sum(_parts(text) * count for text, count in texts.items())
+    return words / texts.total(), parts / texts.total()
 
 
 def _parts(text: str) -> float:
@@ -553,9 +576,11 @@ def _category(texts: Counter[str]) -> InferredKind:
         *_numbers_in_text(texts),
         *_padded_or_codes(texts),
     ]
-    return InferredKind(
-        "category", Nominal(), reason, {}, warnings=warnings, doubt="numbers?" if warnings else ""
-    )
+    doubt = "numbers?" if warnings else ""
+    is_varied = len(texts) >= LEAST_SHARE_OF_TEXTS * texts.total()
+    if not doubt and is_varied and min(_words_a_cell(texts)) >= WORDS and not _has_capitals(texts):
+        doubt = "text?"
+    return InferredKind("category", Nominal(), reason, {}, warnings=warnings, doubt=doubt)
 
 
 def _long_durations(texts: Counter[str]) -> list[str]:
@@ -575,7 +600,7 @@ def _numbers_in_text(texts: Counter[str]) -> list[str]:
     counts = Counter[str]()
     for text, count in texts.items():
         match = [*NUMBER_IN_TEXT.finditer(SHARE_IN_BRACKETS.sub("", text))]
-        if len(match) == 1 and any(each.isalpha() or each == "%" for each in text):
+        if len(match) == 1 and any(each.isalpha() or each in "%'′" for each in text):
             around = text[: match[0].start()] + "#" + SHARE_IN_BRACKETS.sub(" (#%)", text[match[0].end() :])
             numbers.setdefault(around, set()).add(match[0][0])
             counts[around] += count

@@ -15,12 +15,12 @@ UNIT = (
 NUMBER = rf"[$€£]?\s*(\d[\d,]*(?:\.\d+)?)\s*([kKmM]?)\s*{UNIT}"
 BOTH = re.compile(rf"(?:between\s+)?{NUMBER}\s*(?:-|–|—|\.\.|to|and)\s*{NUMBER}(?:\s+old)?", re.IGNORECASE)
 BELOW = re.compile(
-    rf"(?:(?:<=?|under|below|less than|fewer than|up to)\s*{NUMBER}(?:\s+old)?"
+    rf"(?:(?:<=?|under|below|less than|fewer than|younger than|lower than|up to|at most)\s*{NUMBER}(?:\s+old)?"
     rf"|{NUMBER}\s*(?:(?:and|or)\s+(?:less|under|below|younger|fewer)))",
     re.IGNORECASE,
 )
 ABOVE = re.compile(
-    rf"(?:(?:>=?|over|above|more than)\s*{NUMBER}(?:\s+old)?"
+    rf"(?:(?:>=?|over|above|more than|greater than|older than|higher than|at least)\s*{NUMBER}(?:\s+old)?"
     rf"|{NUMBER}\s*(?:\+|plus|(?:and|or)\s+(?:more|over|above|older|up|greater))\s*{UNIT})",
     re.IGNORECASE,
 )
@@ -39,6 +39,8 @@ def range_order(texts: Iterable[str]) -> tuple[str, ...]:
     ('<20', '20-29', '30-39', '40+')
     >>> range_order(["12+ yrs", "0-5yrs", "6-11yrs"]), range_order(["40-79", "0-39g/day", "80-119"])
     (('0-5yrs', '6-11yrs', '12+ yrs'), ('0-39g/day', '40-79', '80-119'))
+    >>> range_order(["Greater than 45", "25 - 45", "Less than 25"])
+    ('Less than 25', '25 - 45', 'Greater than 45')
     >>> range_order(["2-1", "0-3", "1-0"])  # results of matches
     ()
     """
@@ -62,7 +64,9 @@ def range_order(texts: Iterable[str]) -> tuple[str, ...]:
             bounds[text] = (_number(match[1] or match[3], match[2] or match[4] or ""), math.inf)
         elif (match := ONE.fullmatch(text.strip())) is not None:
             bounds[text] = (_number(match[1], match[2]),) * 2
-    if closed < 2 or len(bounds) < LEAST_SHARE * len(different):
+    opened = sum(math.isinf(low) or math.isinf(high) for low, high in bounds.values())
+    # One range alone is enough between two ends: below 25, 25 to 45, above 45.
+    if closed + min(opened, 1) < 2 or len(bounds) < LEAST_SHARE * len(different):
         return ()
     return tuple(sorted(bounds, key=lambda text: bounds[text]))
 

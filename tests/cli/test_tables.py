@@ -738,9 +738,13 @@ def test_inspect_marks_what_a_column_may_be_instead(tmp_path: Path) -> None:
 
 def test_a_column_of_one_value_in_the_rows_examined_is_constant_so_far(tmp_path: Path) -> None:
     path = tmp_path / "late.csv"
-    path.write_text("unit,n\n" + "".join(f"mm,{n}\n" for n in range(1000)) + "cm,7\n")
+    path.write_text("unit,n\n" + "".join(f"mm,{n}\n" for n in range(1000)))
     unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
     assert unit["kind"] == "constant, so far?"
+    with path.open("a") as file:
+        file.write("cm,7\n")
+    unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
+    assert unit["kind"] == "category"
 
 
 def test_inspect_takes_time_in_proportion_to_the_columns(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import stream_bayes
 from stream_bayes import Date, Nominal, Numeric, Schema
 from stream_bayes.cli.app import app
-from stream_bayes.data.dates import PIVOT
+from stream_bayes.data.dates import PIVOT, written_moment
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, SchemaError, Undecodable
@@ -221,3 +221,26 @@ def test_dates_of_a_parquet_file_are_read_by_their_type(tmp_path: Path) -> None:
     source.close()
     assert [*first.x.values()] == [*CHRISTMAS, 18985.25, *CHRISTMAS[1:], 6.0]  # type: ignore[union-attr]  # an event
     assert set(second.x.values()) == {None}  # type: ignore[union-attr]  # an event
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "hours"),
+    [
+        ("Sun Dec 04 04:30:00 2005", date(2005, 12, 4), 4.5),
+        ("Mon Jan  2 15:30:00 MST 2006", date(2006, 1, 2), 15.5),
+        ("[10/Oct/2000:13:30:00 -0700]", date(2000, 10, 10), 13.5),
+        ("20171223-22:15:00:000", date(2017, 12, 23), 22.25),
+        ("20210304T123000Z", date(2021, 3, 4), 12.5),
+        ("2005-06-03-15.45.00.675", date(2005, 6, 3), 15.75 + 0.675 / 3600),
+        ("2015-07-29 17:30:00,000", date(2015, 7, 29), 17.5),
+        ("00:30 UTC", None, 0.5),
+    ],
+)
+def test_moments_are_read_as_logs_have_them(text: str, day: date | None, hours: float) -> None:
+    moment = written_moment(text)
+    assert moment is not None and moment.day == day and moment.hours == pytest.approx(hours)
+
+
+@pytest.mark.parametrize("text", ["12:30-13:30", "12:30-13", "20210304-123", "Sun Dec 34 04:30:00 2005"])
+def test_hours_of_opening_and_codes_are_no_moments(text: str) -> None:
+    assert written_moment(text) is None

@@ -29,6 +29,7 @@ def test_a_word_for_an_amount_that_is_not_there_is_missing_however_often_it_stan
         ([f"{k % 9} full defects" for k in range(40)], "numbers?", "'# full defects'"),
         ([f"Week {k % 9}" for k in range(40)], "numbers?", "'Week #'"),
         ([f"{k % 30} ({k % 7 * 10}.5%)" for k in range(40)], "numbers?", "'# (#%)'"),
+        ([f"{k}'" for k in range(1, 40)] + ["90'+4'"], "numbers?", "#'"),
         (["25", "40", "35", "thirty"] * 9, "numbers?", "27 of 36 values are numbers"),
         ([*(f"${k}.50" for k in range(20)), "free", "ask", "later", "by size"], "numbers?", "20 of 24"),
         ([f"{k}:15" for k in range(20, 72)], "durations?", "71:15 is no time of the day"),
@@ -90,20 +91,20 @@ def test_whole_numbers_with_one_name_each_may_be_codes() -> None:
     counties = [f"county {chr(97 + k)}" for k in range(20)]
     rows = [
         {
-            "fips": str(31001 + 2 * (k % 20)),
+            "place": str(31001 + 2 * (k % 20)),
             "county": counties[k % 20],
             "votes": str(700 + k % 20 + k // 20 % 2),
         }
         for k in range(200)
     ]
-    profiles = profiled_columns(["fips", "county", "votes"], rows, CSVFormat())
-    assert [name for name, each in profiles.items() if may_be_codes(each)] == ["fips"]
-    assert profiles["fips"].numbers_column == "county"
+    profiles = profiled_columns(["place", "county", "votes"], rows, CSVFormat())
+    assert [name for name, each in profiles.items() if may_be_codes(each)] == ["place"]
+    assert profiles["place"].numbers_column == "county"
     rows[7]["county"] = counties[3]  # a mistake
-    assert may_be_codes(profiled_columns(["fips", "county"], rows, CSVFormat())["fips"])
+    assert may_be_codes(profiled_columns(["place", "county"], rows, CSVFormat())["place"])
     for row in rows[8:20]:
         row["county"] = counties[3]
-    assert not may_be_codes(profiled_columns(["fips", "county"], rows, CSVFormat())["fips"])
+    assert not may_be_codes(profiled_columns(["place", "county"], rows, CSVFormat())["place"])
 
 
 def test_numbers_without_a_gap_that_stand_for_few_rows_may_be_groups() -> None:
@@ -210,3 +211,48 @@ def test_short_digits_with_leading_zeros_may_be_numbers() -> None:
     rooms = inferred_kind(Counter(f"{k % 14:02}" for k in range(60)))
     assert (rooms.word, rooms.doubt) == ("category", "numbers?") and "--numeric" in rooms.warnings[0]
     assert inferred_kind(Counter(f"{k % 7:02}" for k in range(60))).doubt == ""
+
+
+@pytest.mark.parametrize(
+    ("texts", "word"),
+    [
+        (["si", "no", "no"], "flag"),
+        (["Oui", "Non"] * 9, "flag"),
+        (["Greater than 45", "25 - 45", "Less than 25"], "range"),
+        (["2-1", "0-3", "at home"], "category"),
+        ([f"{5 + k % 2}'{k % 12}\"" for k in range(20)], "number"),
+        ([f"{k % 3 + 1}h {k}min" for k in range(20)] + ["45 min"], "duration"),
+    ],
+)
+def test_flags_of_other_languages_two_open_ranges_and_amounts_in_two_units(
+    texts: list[str], word: str
+) -> None:
+    assert inferred_kind(Counter(texts)).word == word
+
+
+def test_names_of_many_words_may_be_texts_and_addresses_are_names() -> None:
+    messages = [f"link error in port {chr(97 + k % 26)}{chr(97 + k // 26)} again" for k in range(60)]
+    assert inferred_kind(Counter(messages * 5)).doubt == "text?"
+    streets = Counter({f"12{k} North Main Street {k % 7}": 5 for k in range(60)})
+    assert inferred_kind(streets).doubt == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_marked"),
+    [
+        ([str(3 * k + k % 2) for k in range(30)], True),  # rising
+        ([str(10001 + 37 * k % 997) for k in range(30)], True),  # of one length
+        ([str(1950 + k) for k in range(30)], False),  # years
+        ([str(37 * k % 997) for k in range(30)], False),
+        ([str(3 * k) for k in range(29)] + ["3"], False),  # comes twice
+    ],
+)
+def test_whole_numbers_of_which_none_comes_twice_may_identify_rows(cells: list[str], is_marked: bool) -> None:
+    profile = profiled_columns(["n"], [{"n": cell} for cell in cells], CSVFormat())["n"]
+    assert profile.may_be_id is is_marked
+
+
+def test_lists_of_numbers_among_numbers_are_said() -> None:
+    kind = inferred_kind(Counter([*map(str, range(10001, 10100)), "10001, 10118", "10005, 10270"]))
+    assert (kind.word, kind.doubt, kind.misfits[0]) == ("number", "names?", 2)
+    assert "'10001, 10118' and the like hold several numbers" in kind.warnings[0]

@@ -118,6 +118,8 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
         return "entity"
     if table.is_numeric(name) and may_be_codes(profile):
         return f"{kind}, code?"
+    if table.is_numeric(name) and profile.may_be_id:
+        return f"{kind}, identifier?"
     if profile.kind.doubt and not is_changed:
         return f"{kind}, {profile.kind.doubt}"
     if kind == "category" and profile.distinct == profile.values < ID_EVENTS:

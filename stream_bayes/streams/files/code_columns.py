@@ -12,7 +12,9 @@ from stream_bayes.streams.files.column_profile import ColumnProfile
 __all__ = ["find_numbered_names", "may_be_codes"]
 
 KEY_NAME = re.compile(
-    r"(.*[_\- .])?(?i:id|idx|uuid|guid|key|code|zip|zipcode)|.*[a-z](ID|Id|Key|Code|Zip|ZipCode)", re.DOTALL
+    r"(.*[_\- .])?(?i:[pgtu]?id|idx|uuid|guid|key|code|zip|zipcode|postcode|zcta|fips|cik)|"
+    "(.*[a-z](ID|Id|Key|Code|Zip|ZipCode))",
+    re.DOTALL,
 )
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 MOST_ALIKE = 8  # columns of names, of as many values, that are compared with one of numbers

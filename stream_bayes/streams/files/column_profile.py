@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from stream_bayes.core.values.inputs import MOST_FRACTIONS
 from stream_bayes.core.values.values import is_missing
@@ -19,12 +20,13 @@ __all__ = ["ID_EVENTS", "ColumnProfile"]
 
 MAX_DISTINCT = 20_000  # values counted per column
 ID_NAME = re.compile(
-    r"(.*[_\- .])?(?i:id|idx|index|uuid|guid|key|rownames?|number|no|nr)|.*[a-z](ID|Id|Key|Number|No|Nr)|"
-    "(?i:unnamed).*",
+    r"(.*[_\- .])?(?i:[pgtu]?id|idx|index|uuid|guid|key|rownames?|number|no|nr|zcta|fips|cik)|"
+    "(.*[a-z](ID|Id|Key|Number|No|Nr))|(?i:unnamed).*",
     re.DOTALL,
 )
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
+LEAST_CODE_DIGITS = 5  # of numbers of one length, before these may identify rows
 YEARS = range(1500, 2101)  # consecutive numbers that are no identifiers
 
 
@@ -106,6 +108,20 @@ class ColumnProfile:
         """True if the values are numbers with a fraction, most of which come once: measurements rather than classes."""
         fractions = sum(not number.is_integer() for number in self.kind.numbers.values())
         return fractions > MOST_FRACTIONS and self.distinct * 2 > self.values
+
+    @property
+    def may_be_id(self) -> bool:
+        """True if no whole number comes twice, and all rise from row to row or are as long as codes are."""
+        if not self.is_numeric or not self.is_whole or self.kind.misfits[0] or self.kind.word != "number":
+            return False
+        if not ID_EVENTS <= self.values == self.distinct:
+            return False
+        rise = all(before < after for before, after in pairwise(self.kind.numbers.values()))
+        are_years = YEARS[0] <= self.lowest and self.highest <= YEARS[-1]
+        return (rise and not are_years) or (
+            10 * self.lowest >= 10**LEAST_CODE_DIGITS
+            and (len(str(int(self.lowest))) == len(str(int(self.highest))))
+        )
 
     @property
     def is_id(self) -> bool:

@@ -47,10 +47,11 @@ class QuickCells:
     """A fast reader of lines that are records of the right number of cells each, none of them too long.
 
     Most files have only such lines, and this takes a small part of the time of `rows_of`. `width` is the number of
-    cells of a record, `limit` its maximum length in bytes.
+    cells of a record, `limit` its maximum length in bytes. `heading` is as of `rows_of`.
     """
 
-    def __init__(self, form: CSVFormat, width: int, limit: int) -> None:
+    def __init__(self, form: CSVFormat, width: int, limit: int, heading: bytes = b"") -> None:
+        self.heading = heading
         self.form = form
         self.width = width
         # A line within the limit of the `csv` module has no cell beyond it. Longer lines are left to `rows_of`.
@@ -63,6 +64,8 @@ class QuickCells:
         """Return all cells in order, and the length of each record; None unless all lines are plain."""
         data = lines.data
         if b"\0" in data or (self._comment and self._comment in data):
+            return None
+        if self.heading and self.heading in data:
             return None
         is_quoted = self._quote in data
         try:
@@ -95,16 +98,19 @@ class QuickCells:
         return list(chain.from_iterable(rows)), lengths
 
 
-def rows_of(lines: Lines, form: CSVFormat, limit: int) -> tuple[list[CSVRecord], int]:
+def rows_of(lines: Lines, form: CSVFormat, limit: int, heading: bytes = b"") -> tuple[list[CSVRecord], int]:
     """Return the complete records in these lines, and their bytes, blank lines and comments included. Whole lines are
-    given, at the beginning of a record. `limit` is the maximum length of a record in bytes.
+    given, at the beginning of a record. `limit` is the maximum length of a record in bytes. A line that is the
+    `heading` once more, as where files were joined, is passed over as a comment is.
     """
     split = _Lines(lines, form, limit)
     comment = form.comment.encode()
+    heading = heading if heading in lines.data else b""
     rows: list[CSVRecord] = []
     while split.first < len(split.pieces):
         first = split.first
-        if comment and split.pieces[first].startswith(comment):
+        is_heading = heading and split.pieces[first].removesuffix(b"\r") == heading
+        if is_heading or (comment and split.pieces[first].startswith(comment)):
             split.pass_over()
             continue
         if len(split.pieces[first]) > limit:
@@ -118,7 +124,7 @@ def rows_of(lines: Lines, form: CSVFormat, limit: int) -> tuple[list[CSVRecord],
                 row = split.row([cell.strip() for cell in cells] if form.tidy else cells, split.following)
                 if cells:
                     rows.append(row)
-                if comment:
+                if comment or heading:
                     break  # the next line may be one
         except csv.Error as error:
             rows.append(split.row(_no_row(error), split.following))

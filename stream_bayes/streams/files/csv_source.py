@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -151,7 +152,10 @@ class CSVSource(FileSource):
             names, self.notes = (
                 (self._named, ()) if self._named is not None else self.format.names_of(cells, *below)
             )
-            self._name_columns(names, cells if self._has_header else ())
+            line = rest.data[rows[0].begin : rows[0].end] if self._has_header and self.format.tidy else b""
+            is_alone = self.format.lines_of_heading - self.format.skip == 1 and len(cells) > 1
+            once_more = line.removeprefix(BOM_UTF8).rstrip(b"\r\n") if is_alone else b""
+            self._name_columns(names, cells if self._has_header else (), once_more)
         except SchemaError as error:
             hint = (
                 ""
@@ -161,7 +165,8 @@ class CSVSource(FileSource):
             raise SchemaError(f"{self.path}: {error}{hint}") from None
         return skipped + (rows[:wanted][-1].end if self._has_header else 0)
 
-    def _name_columns(self, names: Sequence[str], heading: Sequence[str] = ()) -> None:
+    def _name_columns(self, names: Sequence[str], heading: Sequence[str] = (), line: bytes = b"") -> None:
+        self._heading_line = line
         self._columns = CSVColumns(
             names,
             self.fields,
@@ -172,7 +177,7 @@ class CSVSource(FileSource):
             self.misfits if self._misfits_are_missing else None,
             heading,
         )
-        self._quick = QuickCells(self.format, len(names), self.max_record_bytes)
+        self._quick = QuickCells(self.format, len(names), self.max_record_bytes, line)
 
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
         quick = self._quick.split(lines)
@@ -187,7 +192,7 @@ class CSVSource(FileSource):
                 return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]  # see above
             except Undecodable:
                 pass  # row by row, then
-        rows, used = rows_of(lines, self.format, self.max_record_bytes)
+        rows, used = rows_of(lines, self.format, self.max_record_bytes, self._heading_line)
         ends = [lines.start + row.end for row in rows]
         positions = [lines.span, *ends[:-1]]
         return self._made(rows, lines.data, positions, ends, partition) if rows else [], used

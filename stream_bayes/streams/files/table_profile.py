@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 FIRST_ROWS = 1000
 LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
 LEAST_WORDS = 10  # of a text, where a table has many
+LATER_CELLS = 2_000_000  # examined after the first rows
+LEAST_VALUES = 20  # of a column, before the first rows are enough
 MOST_COLUMNS = 1 << 15  # a profile takes some 16 KB
 
 
@@ -92,13 +94,17 @@ def typed_profiles(rows: Sequence[Mapping[str, object]]) -> dict[str, ColumnProf
 def profile_of(
     path: str | os.PathLike[str],
     names: Sequence[str] | None = None,
-    rows: int = FIRST_ROWS,
+    rows: int | None = None,
     columns: Sequence[str] | None = None,
     form: CSVFormat | None = None,
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of columns of a CSV file, by its first rows; fewer rows of a file with many columns. `names`
     are the columns to profile; all if not given. `rows` is the number of rows to examine. The other arguments are as of
     a `CSVSource`.
+
+    Rows may be sorted, and columns begin late. So rows that are spread over the following ones are examined, too,
+    unless `rows` is given: a column of few values in the first rows, or of one, gets theirs, and so does one whose kind
+    they would change.
 
     Raises
     ------
@@ -109,8 +115,59 @@ def profile_of(
     # Nothing is missing to this source: the profile counts the texts that stand for a missing value.
     with closing(CSVSource(path, columns=columns, form=replace(form, missing=()))) as source:
         names = source.columns if names is None else names
-        rows = min(rows, max(LEAST_ROWS, MAX_CELLS // max(len(source.columns), 1)))
-        return profiled_columns(names, (event.x for event in first_rows(source, rows)), form)
+        width = max(len(source.columns), 1)
+        first = min(rows or FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // width))
+        profiles = profiled_columns(names, (event.x for event in first_rows(source, first)), form)
+        later = [] if rows is not None else _spread_rows(source, LATER_CELLS // width, first)
+    if later:
+        profiles |= {
+            name: longer
+            for name, profile in profiles.items()
+            if (longer := _with_later_rows(profile, later)) is not None
+        }
+        compare_columns(profiles.values())
+    return profiles
+
+
+def _spread_rows(source: CSVSource, examined: int, kept: int) -> list[Mapping[str, str | None]]:
+    """Return rows at equal steps out of those that follow, between half of `kept` and all."""
+    rows: list[Mapping[str, str | None]] = []
+    step = 1
+    for number, record in enumerate(records_of(source, examined)):
+        if number % step == 0 and isinstance(record, Event):
+            rows.append(record.x)
+            if len(rows) == kept:
+                del rows[1::2]
+                step *= 2
+    return rows
+
+
+def _with_later_rows(
+    profile: ColumnProfile, rows: Sequence[Mapping[str, str | None]]
+) -> ColumnProfile | None:
+    """Return the profile of a column with further rows; None where these show nothing else."""
+    longer = ColumnProfile(
+        profile.name,
+        profile.form,
+        profile.values,
+        profile.missing.copy(),
+        profile.counts.copy(),
+        decimal=profile.decimal,
+        numbers_column=profile.numbers_column,
+    )
+    for row in rows:
+        longer.add(row.get(profile.name) or "")
+    is_young = profile.values < LEAST_VALUES or profile.distinct < 2
+    if is_young:
+        return longer if longer.distinct > profile.distinct else None
+    if type(longer.kind.column) is type(profile.kind.column):
+        return None
+    first = profile.values + profile.missing.total()
+    said = (
+        f"the first {first:,} rows alone would show another kind: {profile.kind.word}, {profile.kind.reason}"
+    )
+    longer.kind = replace(longer.kind, warnings=[*longer.kind.warnings, said])
+    return longer
 
 
 def inferred_features(
@@ -134,7 +191,7 @@ def inferred_features(
 def inferred_schema(
     path: str | os.PathLike[str],
     fields: Fields | None = None,
-    rows: int = FIRST_ROWS,
+    rows: int | None = None,
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
     missing: Iterable[str] = ("",),
@@ -151,7 +208,8 @@ def inferred_schema(
     path, fields, columns, delimiter, missing
         As of a `CSVSource`.
     rows
-        Number of rows to examine, including those that cannot be read.
+        Number of rows to examine, including those that cannot be read. Default: the first 1,000, and 1,000 at most of
+        those that follow.
     form
         The format of the file, in place of `delimiter` and `missing`.
 

@@ -7,16 +7,21 @@ import io
 import json
 import lzma
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from stream_bayes import streams
 from stream_bayes.core.events.event import Event
+from stream_bayes.data.features import Numeric
 from stream_bayes.errors import SourceError
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_layout import guessed_layout
 from stream_bayes.streams.files.csv_marks import guessed_delimiter
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
+from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import continued, whole
 
 NAMES = ("colour", "size", "count", "label")
@@ -342,3 +347,34 @@ def test_a_number_of_thousands_of_digits_is_a_cell_like_others() -> None:
     assert guessed_layout(["x,y", *["1,a"] * 20, f"{long},b"], ",").header
     assert not guessed_layout([f"{long},a", *["1,a", "2,b"] * 20], ",").header
     assert guessed_layout([f"{long},b", *["1,a"] * 9], ",", named=["b"]).header
+
+
+def test_a_header_that_comes_again_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "joined.csv"
+    header = "day,sky,wind,rain\n"
+    part = header + "".join(f"{k + 1},grey,{k}.5,no\n" for k in range(60))
+    for text in (part * 3, (part * 3).replace("grey", '"grey, dark"'), (part * 3).replace("\n", "\r\n")):
+        path.write_bytes(text.encode())
+        form = guessed_format(path)
+        with closing(CSVSource(path, Fields(target="rain"), form=form, block_bytes=200)) as source:
+            assert form.header and [getattr(event, "y", None) for event in whole(source)] == ["no"] * 180
+        assert inferred_schema(path, Fields(target="rain"), form=form).columns["wind"] == Numeric()
+
+
+def test_rows_after_the_first_ones_show_what_these_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "sorted.csv"
+    rows = [
+        f"{k},{k * 0.37 if k > 1500 else ''},{int(k > 2000)},{k if k < 1100 else f'n{k % 7}'},a"
+        for k in range(3000)
+    ]
+    path.write_text("\n".join(["n,late,label,mixed,same", *rows]) + "\n")
+    profiles = profile_of(path, form=guessed_format(path))
+    assert {name: each.kind.word for name, each in profiles.items()} == {
+        "n": "number",
+        "late": "number",
+        "label": "flag",
+        "mixed": "category",
+        "same": "constant",
+    }
+    assert "the first 1,000 rows alone would show another kind: number" in profiles["mixed"].kind.warnings[-1]
+    assert profiles["n"].values == 1000  # nothing new came
