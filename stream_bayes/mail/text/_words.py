@@ -52,10 +52,33 @@ def zeroed(word: str) -> str:
     return "".join(["0" if "0" <= c <= "9" else c for c in word])
 
 
+@cython.cfunc
+def add_pieces(
+    found: list,
+    prefix: str,
+    text: str,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    longest: cython.Py_ssize_t,
+    most: cython.Py_ssize_t,
+):
+    """Add the words of a long one: its runs of letters and digits between other signs, "_" among these."""
+    i: cython.Py_ssize_t = start
+    begin: cython.Py_ssize_t
+    while i < stop and len(found) < most:
+        begin = i
+        while i < stop and text[i] != "_" and is_letter(text[i]):
+            i += 1
+        if 0 < i - begin <= longest and i - begin < stop - start:
+            found.append(prefix + text[begin:i])
+        i += 1
+
+
 @cython.ccall
 def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py_ssize_t) -> list:
     """Return the tokens of a text, in order. `prefix` is put before each. A word longer than `longest` becomes `long:`,
-    its first letter, and its length in tens. At most `most` tokens are returned.
+    its first letter, and its length in tens; and the words between its signs, if it has any. At most `most` tokens are
+    returned.
     """
     found: list = []
     n: cython.Py_ssize_t = len(text)
@@ -100,6 +123,7 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
         if length > longest:
             tens = str(10 * (length // 10)) if length < 100 else "100"
             found.append(prefix + "long:" + text[start] + tens)
+            add_pieces(found, prefix, text, start, i, longest, most)
             continue
         word = text[start:i]
         found.append(prefix + word if prefix else word)

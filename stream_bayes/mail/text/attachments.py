@@ -44,7 +44,7 @@ _BY_NAME: Final = {
     "dat": "tnef",
 }
 _BY_TYPE: Final = {
-    "message/rfc822": "message",
+    **dict.fromkeys(("message/rfc822", "message/global", "message/news"), "message"),
     "image/svg+xml": "page",
     "application/xhtml+xml": "page",
     "text/html": "page",

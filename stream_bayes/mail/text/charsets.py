@@ -31,9 +31,12 @@ _SHOWN_AS = {
     "tis-620": "cp874",
     "iso8859-11": "cp874",
 }
+# A mark at the beginning decides, whatever charset is declared (Encoding Standard, 6).
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _META = re.compile(rb"<meta\b[^<>]{0,200}?\bcharset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+MAX_TEXTS = 1_000  # of base64 in one body
 META_BYTES = 1 << 12  # at the beginning of a page, where its charset may be named
-_WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,500})\?=")
+_WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,2000})\?=")
 _BETWEEN = re.compile(rb"\?=[ \t]{1,20}=\?")  # blanks between two encoded words are not part of the text
 _ESCAPE = re.compile(rb"=([0-9a-fA-F]{2})")
 _NOT_BASE64 = bytes(
@@ -63,6 +66,10 @@ def decode_text(data: bytes, charset: str) -> tuple[str, str]:
     >>> decode_text(b"caf\xe9", "x-unknown")
     ('café', 'unknown-charset')
     """
+    if data[:2] in (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff") and not charset.startswith("utf-32"):
+        for mark, named in _MARKS:
+            if data.startswith(mark):
+                return data[len(mark) :].decode(named, "replace"), ""
     if charset in _NONE:
         text, guess = guessed_text(data)
         return text, "8bit" if guess else ""
@@ -94,7 +101,10 @@ def sound_base64(data: bytes) -> tuple[bytes, bool]:
     """Return valid base64 made from data, of its alphabet in whole groups; and True if the data was anything else."""
     clean = data.translate(None, b"\n \t")
     body, padding, rest = clean.partition(b"=")
-    wrong = bool(rest.strip(b"="))
+    if rest.strip(b"="):  # texts of base64 one after another, which readers decode in turn
+        texts = [sound_base64(text.partition(b"=")[0])[0] for text in clean.split(b"=", MAX_TEXTS)]
+        return binascii.b2a_base64(b"".join(map(binascii.a2b_base64, texts)), newline=False), True
+    wrong = False
     kept = body.translate(None, _NOT_BASE64)
     wrong |= len(kept) != len(body) or (len(kept) + len(padding + rest)) % 4 != 0
     spare = len(kept) % 4
@@ -120,21 +130,23 @@ def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
     parts: list[str] = []
     charsets: list[str] = []
     done = place = 0
+    run, charset_of_run = b"", ""  # words that follow one another: a letter may be split between them
     for match in _WORD.finditer(value):
         if done == words:
             break
-        parts.append(decode_text(value[place : match.start()], "")[0])
         charset = match[1].partition(b"*")[0].decode("latin-1").lower()
+        if match.start() > place or charset != charset_of_run:
+            parts += (decode_text(run, charset_of_run)[0], decode_text(value[place : match.start()], "")[0])
+            run, charset_of_run = b"", charset
         if match[2] in b"bB":
             data = binascii.a2b_base64(sound_base64(match[3])[0])
         else:
             data = _ESCAPE.sub(
                 lambda found: bytes.fromhex(found[1].decode("ascii")), match[3].replace(b"_", b" ")
             )
-        text, defect = decode_text(data, charset)
-        parts.append(text)
-        charsets.append(defect or charset)
+        run += data
+        charsets.append(decode_text(run, charset)[1] or charset)
         done += 1
         place = match.end()
-    parts.append(decode_text(value[place:], "")[0])
+    parts += (decode_text(run, charset_of_run)[0], decode_text(value[place:], "")[0])
     return "".join(parts), charsets, done

@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from urllib.parse import unquote_to_bytes
 
 from stream_bayes.mail.text._fields import fields_of
+from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.limits import Limits
 
 __all__ = ["Header", "Outline", "PartLeaf", "head_and_body", "outline"]
@@ -21,12 +25,27 @@ __all__ = ["Header", "Outline", "PartLeaf", "head_and_body", "outline"]
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
-_PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
+# Some programs forget the semicolon, or the second quotation mark.
+_PARAMETER = re.compile(
+    rb'[;\s][ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.){0,1000})"|"?([^\s;"]{1,1000}))'
+)
+_QUOTED = re.compile(rb'\\(["\\])')
+_ENCODING = re.compile(rb"[\s\"']*([\w-]{1,30})")
+# The first line that may begin a part, of a multipart whose boundary is missing or wrong.
+_BOUNDARY_LINE = re.compile(rb"\n--([^\n]{1,200}?)[ \t]*\nContent-[A-Za-z]")
+_BOUNDARIES = re.compile(
+    rb'boundary[*0]{0,3}[ \t]*=[ \t]*(?:"([^"\n]{1,300})"|([^\s;"]{1,300}))', re.IGNORECASE
+)
+MOST_BOUNDARIES = 1_000  # that are looked up
+MAX_NAME_WORDS = 20  # encoded words in the name of a file
 
 MAX_DECODED = 16  # the bytes of a part, in limits of its text: so much may be skipped before the text
 LAST_PARTS = 10  # that are read beside the first ones, of a multipart with too many
 PREAMBLE_BYTES = 200  # that a sender's software may write before the first boundary, or after the last
-_ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
+_ONCE = frozenset(
+    "from subject date message-id to content-type mime-version content-transfer-encoding".split()
+)
+_MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/partial"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
 _KNOWN = _TRANSPARENT | {"base64", "quoted-printable"}
 
@@ -39,7 +58,7 @@ class PartLeaf:
     body: bytes  # as it was sent
     encoding: str = ""  # "base64", "quoted-printable" or "": as it is
     charset: str = ""
-    name: bytes = b""  # of the attached file
+    name: str = ""  # of the attached file, decoded
     depth: int = 0
     disposition: str = ""
     # Each multipart/alternative around it, the outermost first: its number, and that of the form it belongs to.
@@ -81,7 +100,7 @@ class _PartContent:
     encoding: str
     charset: str
     boundary: bytes
-    name: bytes
+    name: str
     disposition: str
 
 
@@ -109,7 +128,7 @@ class _Scan:
     def __init__(self, raw: bytes, limits: Limits) -> None:
         self.limits = limits
         self.defects: dict[str, None] = {}
-        self.boundaries = self.alternatives = 0
+        self.boundaries = self.lines_of_others = self.alternatives = 0
         if len(raw) > limits.message:
             tail = limits.message // 4
             raw = raw[: limits.message - tail] + raw[len(raw) - tail :]
@@ -190,12 +209,16 @@ class _Scan:
         encoding = ""
         value = headers.get("content-transfer-encoding")
         if value is not None:
-            encoding = value.strip()[:30].decode("latin-1").lower()
-            if encoding not in _KNOWN:
+            match = _ENCODING.match(value)  # readers ignore what surrounds the word
+            encoding = "" if match is None else match[1].decode("latin-1").lower()
+            if encoding not in _KNOWN or len(encoding) != len(value.strip()):
                 self.defects["bad-encoding"] = None
             if encoding not in ("base64", "quoted-printable"):
                 encoding = ""
-        return _PartContent(media, encoding, charset.decode("latin-1").lower(), boundary, name, disposition)
+        file = decoded_header(name, MAX_NAME_WORDS)[0].rstrip(" .") if name else ""
+        return _PartContent(
+            media, encoding, charset.decode("latin-1").lower(), boundary.rstrip(), file, disposition
+        )
 
     def _check_headers(self, headers: list[Header]) -> None:
         for name, value in headers:
@@ -211,17 +234,16 @@ class _Scan:
         media, inside = content.media, entity.depth + 1
         title = entity.title + headers if entity.depth else []
         # An encoded message is no container before it is decoded.
-        if media.startswith("multipart/") or (media == "message/rfc822" and not content.encoding):
+        is_message = media in _MESSAGES and not content.encoding
+        if media.startswith("multipart/") or is_message:
             if inside > self.limits.depth:
                 self.defects["deep"] = None
-            elif media == "message/rfc822":
+            elif is_message:
                 self.containers.append(media)
                 waiting.append(_Entity(body, entity.stop, inside, "text/plain", entity.forms, title))
                 return
-            elif not content.boundary:
-                self.defects["no-boundary"] = None
             else:
-                parts = self._parts(content.boundary, body, entity.stop)
+                parts = self._parts_of(content.boundary, body, entity.stop)
                 if parts:
                     self.containers.append(media)
                     default = "message/rfc822" if media == "multipart/digest" else "text/plain"
@@ -231,7 +253,6 @@ class _Scan:
                         forms = (*entity.forms, (self.alternatives, number)) if is_choice else entity.forms
                         waiting.append(_Entity(start, stop, inside, default, forms, [] if number else title))
                     return
-                self.defects["no-parts"] = None
             media = "text/plain"  # any other type is read as plain text
         content_of_part, is_cut = self._body(body, entity.stop)
         leaf = PartLeaf(
@@ -256,6 +277,36 @@ class _Scan:
         tail = most // 4 // 4 * 4  # whole groups of base64
         return self.raw[start : start + most - tail] + self.raw[stop - tail : stop], True
 
+    def _parts_of(self, boundary: bytes, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return the start and end of each part of a multipart, by the boundary that it states, or else by the first
+        line that looks like one.
+        """
+        if boundary:
+            parts = self._parts(boundary, start, stop)
+            if parts:
+                return parts
+            self.defects["no-parts"] = None
+        else:
+            self.defects["no-boundary"] = None
+        line = _BOUNDARY_LINE.search(self.raw, max(start - 1, 0), stop)
+        return self._parts(line[1], start, stop) if line is not None else []
+
+    @cached_property
+    def _stated_boundaries(self) -> frozenset[bytes]:
+        """The boundaries that are stated anywhere in the message."""
+        found = islice(_BOUNDARIES.finditer(self.raw), MOST_BOUNDARIES)
+        return frozenset([match[1] or match[2] for match in found])
+
+    def _is_of_another(self, boundary: bytes, start: int, stop: int) -> bool:
+        """Return True if a line that begins as a boundary is one of another multipart, which goes on after that."""
+        end = self.raw.find(b"\n", start, min(start + 302, stop))
+        line = self.raw[start : end if end >= 0 else min(start + 302, stop)].rstrip()
+        names = {line, line.removesuffix(b"--")} - {boundary}
+        if self.lines_of_others > self.limits.parts or not self._stated_boundaries.intersection(names):
+            return False
+        self.lines_of_others += 1
+        return True
+
     def _parts(self, boundary: bytes, start: int, stop: int) -> list[tuple[int, int]]:
         """Return the start and end of each part of a multipart, by its boundary lines."""
         raw, line = self.raw, b"\n--" + boundary
@@ -265,6 +316,10 @@ class _Scan:
         if place - start > PREAMBLE_BYTES:
             self.defects["preamble"] = None
         while place >= 0:
+            after = place + len(line)
+            if after < stop and raw[after] != 10 and self._is_of_another(boundary, place + 3, stop):
+                place = raw.find(line, after, stop)
+                continue
             self.boundaries += 1
             if self.boundaries > self.limits.parts:
                 self.defects["many-parts"] = None
@@ -273,7 +328,6 @@ class _Scan:
             if begin >= 0:
                 parts.append((begin, max(place, begin)))
                 begin = -1
-            after = place + len(line)
             if raw.startswith(b"--", after):
                 closed = True
                 if stop - after > PREAMBLE_BYTES:
@@ -307,9 +361,40 @@ class _Scan:
 
 
 def _parameters(value: bytes) -> dict[bytes, bytes]:
-    """Return the parameters of a header; of two with one name, the first. `name*0*` counts as `name`."""
+    r"""Return the parameters of a header; of two with one name, the first. One in sections (RFC 2231) is put together.
+
+    Examples
+    --------
+    >>> _parameters(b"attachment; filename*0*=utf-8''caf%C3%A9; filename*1=.html")
+    {b'filename': b'caf\xc3\xa9.html'}
+    """
     found: dict[bytes, bytes] = {}
+    sections: dict[bytes, dict[int, tuple[bytes, bool]]] = {}
     for match in _PARAMETER.finditer(value):
-        name = match[1].lower().partition(b"*")[0]
-        found.setdefault(name, match[2] if match[2] is not None else match[3])
+        name, mark, section = match[1].lower().partition(b"*")
+        if match[2] is not None:
+            content = _QUOTED.sub(rb"\1", match[2])
+        else:
+            content = match[3]
+            rest = value[match.end() :].partition(b";")[0]
+            if name.endswith(b"name") and b"=" not in rest and b'"' not in rest:
+                content += rest.rstrip()  # a name with blanks
+        if mark:
+            number = section.rstrip(b"*")[:3]
+            place = int(number) if number.isdigit() else 0
+            sections.setdefault(name, {}).setdefault(place, (content, section[-1:] in (b"", b"*")))
+        else:
+            found.setdefault(name, content)
+    for name, parts in sections.items():
+        found.setdefault(name, _joined([parts[place] for place in sorted(parts)]))
     return found
+
+
+def _joined(parts: list[tuple[bytes, bool]]) -> bytes:
+    """Return the value of a parameter in sections, as UTF-8 if it names its charset; of each, whether it is escaped."""
+    value = b"".join([unquote_to_bytes(content) if is_escaped else content for content, is_escaped in parts])
+    if parts[0][1] and value.count(b"'") >= 2:
+        charset, _, value = value.split(b"'", 2)
+        if charset:
+            value = decode_text(value, charset.decode("latin-1").lower())[0].encode("utf-8", "replace")
+    return value

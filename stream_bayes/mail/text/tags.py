@@ -12,7 +12,7 @@ from stream_bayes.mail.text._pages import attributes_of
 
 __all__ = ["Markup", "markup_of", "rounded"]
 
-_TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
+_TAG = re.compile(r"<([a-zA-Z][^<>]{0,2000})")
 _NAME = re.compile(r"[a-zA-Z0-9]{1,16}")
 _HIDING = re.compile(
     r"display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?[01](?:px|pt)?\b|\bcolor\s?:\s?(?:#f{3,6}|white)\b"
@@ -28,7 +28,11 @@ _KNOWN_TAGS: Final = _EVIDENT_TAGS | frozenset(
     " noframes noscript o ol optgroup option p param pre q s samp section small source strike sub sup svg tbody tfoot"
     " th thead tr tt ul v var video w wbr xml bgsound layer ilayer multicol spacer".split()
 )
-_LINK_ATTRIBUTES: Final = frozenset({"href", "src", "action", "background"})
+_LINK_ATTRIBUTES: Final = frozenset(
+    {"href", "xlink:href", "src", "action", "formaction", "background", "data", "poster"}
+)
+_STYLE_LINK = re.compile(r"url\(\s{0,5}[\"']?\s{0,5}([^\s\"'()]{1,500})", re.IGNORECASE)
+_REFRESH = re.compile(r"\s{0,9}\d{0,9}[\s;,]{1,9}(?:url\s{0,9}=)?\s{0,9}[\"']?(.{1,500})", re.IGNORECASE)
 _LOOK_ATTRIBUTES: Final = frozenset({"color", "bgcolor", "size", "face"})
 MAX_TAGS = 3_000
 
@@ -89,7 +93,12 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
                 tokens.append("html:javascript")
         elif attribute in _LOOK_ATTRIBUTES:
             tokens.append(f"html:{attribute}={value[:20].lower()}")
+        elif attribute == "content" and name == "meta":
+            refresh = _REFRESH.match(unescape(value))
+            if refresh is not None:
+                links.append(refresh[1])
         elif attribute == "style":
+            links += _STYLE_LINK.findall(unescape(value)) if "url(" in value.lower() else ()
             tokens += ["html:" + "".join(found.split()) for found in _HIDING.findall(value.lower())]
         elif attribute in ("width", "height"):
             if value in ("0", "1"):

@@ -39,7 +39,7 @@ from stream_bayes.mail.text.structure import MAX_DECODED, Header, Outline, PartL
 from stream_bayes.mail.text.tags import markup_of
 from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
-from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
+from stream_bayes.mail.text.web import address_of_link, bare_addresses, cut_urls, url_tokens
 
 __all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text", "without_borders"]
 
@@ -47,7 +47,6 @@ Bag = dict[str, int]
 
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
-_ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
 _PICTURE = re.compile(r"<(img|input)\b([^<>]{1,1500})>", re.IGNORECASE)
 _TURNED = re.compile(r"<bdo\b[^<>]{0,60}\brtl\b[^<>]{0,60}>|</bdo\b[^<>]{0,20}>", re.IGNORECASE)
 _SHOWN_INPUTS = frozenset({"text", "submit", "button", "reset", "search", "email", "url", "tel"})
@@ -188,7 +187,7 @@ class _Reader:
         places: list[int] = []
         left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
         for leaf in leaves:
-            kind = kind_of(leaf.media, leaf.name.decode("latin-1"), leaf.body)
+            kind = kind_of(leaf.media, leaf.name, leaf.body)
             if not kind:
                 continue
             if kind not in _READ_AS_TEXT and (leaf.is_cut or len(leaf.body) > left):
@@ -280,7 +279,9 @@ class _Reader:
             text = self.cut(shortened(text, self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
-            self.add(url_tokens([link for link in markup.links[:100] if _ABSOLUTE.match(link)]))
+            self.add(
+                url_tokens([address for link in markup.links[:100] if (address := address_of_link(link))])
+            )
             page = read_page(_TURNED.sub(_as_mark, with_texts_of_pictures(text)))
             self.add(page.hidden)
             text = page.text
@@ -371,7 +372,7 @@ class _Reader:
             if leaf.disposition:
                 tokens[f"mime:{leaf.disposition}"] = None
             if leaf.name:
-                tokens.update(dict.fromkeys(_tokens_of_file(self.decoded(leaf.name)[0])))
+                tokens.update(dict.fromkeys(_tokens_of_file(self.as_seen(leaf.name))))
         return list(tokens)
 
 
@@ -399,7 +400,11 @@ def with_texts_of_pictures(source: str) -> str:
 def _with_text(match: re.Match[str]) -> str:
     name, attributes = match[1].lower(), dict(attributes_of(match[2], 0))
     is_button = name == "input" and attributes.get("type", "text").lower() in _SHOWN_INPUTS
-    text = attributes.get("value" if is_button else "alt", "")[:MAX_ALT_LETTERS]
+    if is_button:
+        text = attributes.get("value") or attributes.get("placeholder", "")
+    else:
+        text = attributes.get("alt", "")
+    text = text[:MAX_ALT_LETTERS]
     if not text or text.isspace():
         return match[0]
     is_hidden = look_within(PAPER, style_of(name, match[2], Sheet(), [])).hidden

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from stream_bayes.mail.text._words import host_tokens, hosts_of
 
-__all__ = ["bare_addresses", "cut_urls", "hosts", "url_tokens"]
+__all__ = ["address_of_link", "bare_addresses", "cut_urls", "hosts", "url_tokens"]
 
 # Every repetition is bounded, so a failed match costs a constant.
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
@@ -29,6 +29,30 @@ MAX_PATH_WORDS = 12
 MAX_REDIRECTS = 3  # addresses within one another
 _INNER = re.compile(r"https?:/{1,2}(?=\w)", re.IGNORECASE)
 _REWRITTEN = re.compile(r"[?&]u=([^&]{8,400})")  # by URLDefense, version 2
+
+
+_BROKEN = str.maketrans("", "", "\t\n\r")
+_OTHER_SITE = re.compile(
+    r"(?:(https?|ftp):)?[/\\]{2,9}(?=[^/\\])|(https?|ftp):[/\\]?(?=[^/\\])", re.IGNORECASE
+)
+_ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
+
+
+def address_of_link(value: str) -> str:
+    r"""Return the address to which a link leads as browsers read it, which mend slashes and breaks; "" for a link
+    within a site.
+
+    Examples
+    --------
+    >>> [address_of_link(link) for link in (" //a.example/b", "ht\ntps:\\\\a.example/b", "b/c.html")]
+    ['http://a.example/b', 'https://a.example/b', '']
+    """
+    value = value.strip().translate(_BROKEN)
+    match = _OTHER_SITE.match(value)
+    if match is not None:
+        host, mark, path = value[match.end() :].replace("\\", "/").partition("/")
+        return f"{match[1] or match[2] or 'http'}://{host}{mark}{path}"
+    return value if _ABSOLUTE.match(value) else ""
 
 
 def hosts(text: str) -> list[str]:
