@@ -1,9 +1,10 @@
 r"""Mails from files: a message, an mbox, a Maildir, a dbox, a table, a directory of these, or the standard input.
 
-An mbox begins with "From ". Each such line after a blank one begins a new message; a ">" before a "From " in a message
-is removed, as in mboxrd. So does one with a date after any line. A byte order mark and blank lines before the first
-message are skipped; MMDF boxes are read too. Files packed by gzip, bzip2, xz or zstd are unpacked, and the files in a
-zip or tar archive read one after the other, all bounded while they expand.
+An mbox begins with "From ". Each such line with a date begins a new message. One without a date does if a header
+follows and it has an address alone or comes after a blank line: a text may begin with "From", too. A ">" before a
+"From " in a message is removed, as in mboxrd. A byte order mark and blank lines before the first message are skipped;
+MMDF boxes and the .emlx files of Apple are read too. Files packed by gzip, bzip2, xz or zstd are unpacked, and the
+files in a zip or tar archive read one after the other, all bounded while they expand.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from stream_bayes.errors import BadValue, SourceError
 from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.mail.streams.attached_mails import attached_mails
 from stream_bayes.mail.streams.dbox import dbox_mails, is_dbox
-from stream_bayes.mail.streams.tables import csv_mails, is_object, json_mails
+from stream_bayes.mail.streams.tables import csv_mails, is_labelled, is_object, json_mails, labelled_texts
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.streams.byte_files.byte_file import ReplayableFile, decompressed_xz, decompressed_zstd
 
@@ -81,6 +82,8 @@ _SEPARATOR = re.compile(
     rb"From \S{1,200}[ \t]{1,5}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ \t]{1,5}"
     rb"[A-Z][a-z]{2}[ \t]{1,5}\d{1,2}[ \t]{1,5}\d{1,2}:\d\d"
 )
+_ADDRESSED = re.compile(rb"From (?:-|[^\s@]{1,100}@[^\s@]{1,100})\s*")  # a separator without a date
+_SIZE = re.compile(rb"\d{1,10}[ \t]*\r?\n")  # the first line of an .emlx file: the bytes of its mail
 
 
 class Mail(NamedTuple):
@@ -171,11 +174,19 @@ def subfolders_of(path: str | Path) -> list[Path]:
 
 def _files(path: Path) -> Iterator[Path]:
     """Yield the files with messages: of a Maildir, those in cur and new; of another directory, all files in and below
-    it that are not hidden. Links to directories may form cycles, and are not followed.
+    it that are not hidden. Links to directories are followed, each directory once.
     """
+    yield from _files_below(path, set())
+
+
+def _files_below(path: Path, seen: set[Path]) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
+    resolved = path.resolve()
+    if resolved in seen:
+        return
+    seen.add(resolved)
     delivered = [path / "cur", path / "new"] if (path / "cur").is_dir() else []
     for folder in delivered or [path]:
         for one in sorted(folder.iterdir()) if folder.is_dir() else []:
@@ -183,8 +194,8 @@ def _files(path: Path) -> Iterator[Path]:
                 continue
             if one.is_file():
                 yield one
-            elif one.is_dir() and not one.is_symlink() and not delivered:
-                yield from _files(one)
+            elif one.is_dir() and not delivered:
+                yield from _files_below(one, seen)
 
 
 def _in_file(
@@ -293,24 +304,46 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None
         for number, row in enumerate(rows, 1):
             yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
         return
+    if is_labelled(first):
+        for number, row in enumerate(labelled_texts(first, stream, label), 1):
+            yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
+        return
+    if _SIZE.fullmatch(first):
+        raw = stream.read(min(int(first), MAX_BYTES))
+        rest = stream.read(MAX_BYTES - len(raw))
+        yield Mail(raw if _FIELD.match(raw) else first + raw + rest, place(), name)
+        return
     if not first.startswith(b"From "):
         yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
         return
     lines: list[bytes] = []
     size, blank, number = 0, False, 1
-    while line := stream.readline(MAX_BYTES):
-        # A separator with a date begins a message without a blank line before it, too.
-        if line.startswith(b"From ") and (blank or _SEPARATOR.match(line)):
+    line = stream.readline(MAX_BYTES)
+    while line:
+        may_separate = line.startswith(b"From ")
+        following = stream.readline(MAX_BYTES) if may_separate else b""
+        if may_separate and _begins_message(line, following, is_after_blank=blank):
             yield Mail(_joined(lines), place(), f"{name}:{number}")
             lines, size, blank, number = [], 0, False, number + 1
+            line = following
             continue
-        blank = line in (b"\n", b"\r\n")
+        blank = line in BLANK_LINES
         if line.startswith(b">") and line.lstrip(b">").startswith(b"From "):
             line = line[1:]
         if size < MAX_BYTES:
             lines.append(line)
             size += len(line)
+        line = following or stream.readline(MAX_BYTES)
     yield Mail(_joined(lines), place(), f"{name}:{number}")
+
+
+def _begins_message(line: bytes, following: bytes, *, is_after_blank: bool) -> bool:
+    """Return True for a line of an mbox that begins with "From " and separates messages."""
+    if _SEPARATOR.match(line):
+        return True
+    if _FIELD.match(following):
+        return is_after_blank or _ADDRESSED.fullmatch(line) is not None
+    return is_after_blank and following in (b"", *BLANK_LINES) and len(line.split()) == 2
 
 
 def _is_table(name: str) -> bool:

@@ -3,12 +3,15 @@ r"""Mails in tables of text: JSON lines, and CSV with a column of mails or texts
     {"mail": "Subject: a\n\nfree pills", "label": "spam"}       a whole message; or "raw"
     {"subject": "a", "text": "free pills"}                      a text, with a subject or without; or "message", "body"
 
+    spam<tab>free pills                                         lines of a label and a text, without a header
+
 A label in the table decides which rows are those that were asked for; the others are refused.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -16,7 +19,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from stream_bayes.errors import BadValue
 
-__all__ = ["TableMail", "csv_mails", "is_object", "json_mails"]
+__all__ = ["TableMail", "csv_mails", "is_labelled", "is_object", "json_mails", "labelled_texts"]
 
 MAILS: Final = ("mail", "raw", "email", "eml")  # columns of whole messages
 TEXTS: Final = ("text", "message", "body", "content")
@@ -26,6 +29,7 @@ MEANINGS: Final = {"ham": "ham", "spam": "spam"} | {
     for label, words in (("ham", "0 0.0 false no legitimate"), ("spam", "1 1.0 true yes"))
     for word in words.split()
 }
+_LABELLED: Final = re.compile(rb"(ham|spam)\t", re.IGNORECASE)
 MAX_ROW: Final = 1 << 26  # bytes of a row
 
 
@@ -42,6 +46,24 @@ def is_object(line: bytes) -> bool:
         return line.startswith(b"{") and isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def is_labelled(line: bytes) -> bool:
+    """Return True for a line of a label, a tab and a text."""
+    return _LABELLED.match(line) is not None
+
+
+def labelled_texts(first: bytes, stream: IO[bytes], label: str | None) -> Iterator[TableMail]:
+    """Yield the texts of lines with a label each, the first of which is read."""
+    line = first
+    while line:
+        own, mark, text = line.partition(b"\t")
+        if mark:
+            cells = {"label": own.decode("latin-1"), "text": text.decode("utf-8", "surrogateescape").strip()}
+            yield _mail_of(cells, label)
+        elif not line.isspace():
+            yield TableMail(line, "a line without a label, among lines with one")
+        line = stream.readline(MAX_ROW)
 
 
 def json_mails(first: bytes, stream: IO[bytes], label: str | None) -> Iterator[TableMail]:
@@ -115,7 +137,9 @@ _EXPECTED: Final = f"expected one of {', '.join((*MAILS, *TEXTS))}"
 
 def _mail_of(row: Mapping[str, Any], label: str | None) -> TableMail:
     """Return the mail of a row, unless it has another label."""
-    own = next((meaning for name in LABELS if (meaning := _meaning(row.get(name)))), None)
+    own = next((meaning for name in LABELS if (meaning := _meaning(row.get(name)))), None) or _label_among(
+        row
+    )
     whole = next((row[name] for name in MAILS if isinstance(row.get(name), str)), None)
     text = next((row[name] for name in TEXTS if isinstance(row.get(name), str)), None)
     if whole is not None:
@@ -131,6 +155,17 @@ def _mail_of(row: Mapping[str, Any], label: str | None) -> TableMail:
     if label is not None and own is not None and own != label:
         return TableMail(raw, f"a row labelled {own}")
     return TableMail(raw)
+
+
+def _label_among(row: Mapping[str, Any]) -> str | None:
+    """Return the label in a column whose name is none of `LABELS`: "ham" or "spam" in any, 0 or 1 in `label_num`."""
+    for name, value in row.items():
+        text = str(value).strip().lower()
+        if name not in (*MAILS, *TEXTS) and (
+            text in ("ham", "spam") or (text in MEANINGS and "label" in name)
+        ):
+            return MEANINGS[text]
+    return None
 
 
 def _meaning(value: Any) -> str | None:

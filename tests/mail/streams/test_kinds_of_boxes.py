@@ -235,3 +235,80 @@ def test_a_packed_pipe_is_read(tmp_path: Path) -> None:
         assert [mail.raw for mail in mails(f"/dev/fd/{out}")] == [ONE, TWO]
     finally:
         os.close(out)
+
+
+def raws(path: Path, label: str | None = None) -> list[bytes]:
+    return [mail.raw for mail in mails(path, label) if not mail.refusal]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"hello\n\nFrom my point of view this is fine\nbye\n",
+        b"hello\n\nFrom\n",
+        b"hello\nFrom here\nTo: there\n",
+        b"hello\n\nFrom here on, all:\n\nbye\n",
+    ],
+)
+def test_text_that_begins_with_from_begins_no_message(tmp_path: Path, body: bytes) -> None:
+    """Not every program quotes such lines."""
+    box = tmp_path / "box"
+    box.write_bytes(DATED + b"Subject: s\n\n" + body + b"\n" + DATED + ONE)
+    assert raws(box) == [b"Subject: s\n\n" + body, ONE]
+
+
+@pytest.mark.parametrize("line", [b"From -\n", b"From - \n", b"From ann@example.com\n"])
+@pytest.mark.parametrize("between", [b"", b"\n"])
+def test_a_separator_without_a_date_begins_a_message(tmp_path: Path, line: bytes, between: bytes) -> None:
+    (tmp_path / "box").write_bytes(line + ONE + between + line + TWO + between + line + ONE)
+    assert raws(tmp_path / "box") == [ONE, TWO, ONE]
+
+
+def test_a_separator_may_have_another_date(tmp_path: Path) -> None:
+    line = b"From ann@example.com  2024-01-01 10:00\n"
+    (tmp_path / "box").write_bytes(line + ONE + b"\n" + line + TWO)
+    assert raws(tmp_path / "box") == [ONE, TWO]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"      \n", b"\r\n"])
+def test_the_mail_in_a_file_of_apple_is_read(tmp_path: Path, ending: bytes) -> None:
+    (tmp_path / "1.emlx").write_bytes(
+        str(len(ONE)).encode() + ending + ONE + b"<?xml version='1.0'?>\n<plist/>\n"
+    )
+    (tmp_path / "text").write_bytes(b"17\nis a number\n")
+    assert raws(tmp_path) == [ONE, b"17\nis a number\n"]
+
+
+def test_lines_of_a_label_and_a_text_are_texts(tmp_path: Path) -> None:
+    (tmp_path / "SMSSpamCollection").write_bytes(
+        "ham\tok lär\nspam\tfree\tpills\n\nodd\nham\tlunch\n".encode()
+    )
+    found = list(mails(tmp_path, "ham"))
+    assert [mail.raw.rpartition(b"\n")[2].decode() for mail in found if not mail.refusal] == [
+        "ok lär",
+        "lunch",
+    ]
+    assert [mail.refusal for mail in found if mail.refusal] == [
+        "a row labelled spam",
+        "a line without a label, among lines with one",
+    ]
+    assert len(raws(tmp_path, "spam")) == 1 and len(raws(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Subject,Message,Spam/Ham", "Subject,Message,label_num", "subject,text,verdict", "x,text,Label2"],
+)
+def test_a_column_of_labels_is_known_by_its_cells_too(tmp_path: Path, header: str) -> None:
+    cells = ("0", "1") if "abel" in header else ("ham", "Spam")
+    (tmp_path / "a.csv").write_text(f"{header}\na,one,{cells[0]}\nb,two,{cells[1]}\n", "utf-8")
+    assert [raw[-3:] for raw in raws(tmp_path, "ham")] == [b"one"]
+    assert [raw[-3:] for raw in raws(tmp_path, "spam")] == [b"two"]
+
+
+def test_a_folder_that_is_a_link_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "a").write_bytes(ONE)
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "far").symlink_to(tmp_path / "far", target_is_directory=True)
+    assert raws(tmp_path / "near") == [ONE] and raws(tmp_path) == [ONE]
