@@ -187,9 +187,9 @@ class TableTraining:
         """Return in one line what was learned and what was not."""
         text = f"{type(self.learner).__name__} learned {self.learned:,} rows"
         if self.unlabelled and self._learns_unlabelled:
-            share = self.learner.unlabelled_share_
-            text += f"; {self.unlabelled:,} rows without a label count with the share {share:g}, by what the labels "
-            text += "show"
+            share, weight = self.learner.unlabelled_share_, self.learner.unlabelled_weight_
+            text += f"; {self.unlabelled:,} rows without a label count with the share {share:g} in an answer that has "
+            text += f"the weight {weight:.2f}, by what the labels show"
         elif self.unlabelled:
             text += f"; {self.unlabelled:,} rows without a label were skipped"
         if self.sums:

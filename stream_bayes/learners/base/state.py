@@ -239,11 +239,6 @@ class CountLearner(ReadOnlyArguments, base.Base):
 
     store: StoredCounts
 
-    @property
-    def _saved_store(self) -> StoredCounts:
-        """The store that is saved: that of all learners whose predictions read no other."""
-        return self.store
-
     def _get_params(self) -> dict[str, Any]:
         # River inspects the signature at every call, which takes longer than the rest of a clone.
         names = argument_names(type(self).__init__)
@@ -319,7 +314,7 @@ class CountLearner(ReadOnlyArguments, base.Base):
         return LearnerContent(
             type(self).__name__,
             {name: saved_parameter(value) for name, value in self._get_params().items()},
-            self._saved_store.content(),
+            self.store.content(),
             self.derived_state(),
         )
 

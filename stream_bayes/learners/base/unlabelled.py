@@ -4,9 +4,11 @@ The counts of labelled events stay exact. Beside them, the newest events without
 the probability of it, times a share from {0, 0.1, 0.4, 1}. The probabilities are estimated again from the labels
 alone whenever the data have grown by a quarter; an estimate that went on from the last one would keep its errors. The
 share is above 0 only if the newest labels, each by a model without it, are predicted better by two standard errors.
-Labels that come later judge it, too: it answers only while all of them, each before it was learned, were predicted
-better by estimates than without, by a standard error. Cut points, trees and other derived parts are those of the
-labelled events alone.
+The answer is a mixture of that with such an estimate and that of the labels alone. Labels that come later choose the
+weight, each by the two answers before it was learned: it is the mean of eleven weights from 0 to 1 by how likely each
+made the labels, 0 being as likely beforehand as all others together. So all labels together are predicted worse by at
+most log 2 nats than by the labels alone. Tables, cut points, trees and other derived parts are those of the labelled
+events alone.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import encode_blocks
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.learners.base.samples import samples_of
+from stream_bayes.learners.base.credible_intervals import Intervals, mixed_intervals
+from stream_bayes.learners.base.explanation import Explanation, explained_by_steps
+from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.base.traits import Traits
 
 __all__ = ["LearnsUnlabelled"]
@@ -45,6 +49,8 @@ MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
 LEAST_TOGETHER = 30
 ERRORS = 2.0  # standard errors by which the newest labels are predicted better
+WEIGHTS = np.linspace(0.0, 1.0, 11)  # of the estimate's answer in the mixture
+BEFOREHAND = np.log([0.5, *[0.05] * 10])
 STEPS = 2.0**20  # steps of a weight of 1: sums of such weights are exact, in any order
 
 Weights = NDArray[np.float64]
@@ -66,26 +72,25 @@ class UnlabelledEvents:
     share
         The share of the present estimate; 0 if there is none.
     won
-        The nats by which the labels were predicted better with an estimate than without, each before it was learned.
-    squares
-        The sum of squares of what each label added to `won`.
+        The nats by which each weight of an estimate's answer predicted the labels better than none, each before it was
+        learned.
     estimate
-        The counts and the reading of the present estimate; None if there is none.
+        The classifier that counts the present estimate, too; None if there is none.
     passed
         The number of events without a label ever learned.
     due
         The number of events of both kinds at which the next estimate is made.
     """
 
-    def __init__(self, store: CountStore, reading: Reading) -> None:
-        self.store, self.reading = store, reading
+    def __init__(self, store: CountStore) -> None:
+        self.store = store
         self.events: deque[tuple[Payload, float]] = deque(maxlen=MOST_EVENTS)
         self.labelled: deque[tuple[Payload, Any, float]] = deque(maxlen=MOST_LABELS)
         self.counted: list[Payload] = []
         self.weights: Weights = np.zeros((0, 0))
         self.share = 0.0
-        self.won = self.squares = 0.0
-        self.estimate: tuple[CountStore, Reading] | None = None
+        self.won = np.zeros(len(WEIGHTS))
+        self.estimate: BayesClassifier | None = None
         self.passed = 0
         self.due = LEAST_TOGETHER
 
@@ -95,11 +100,17 @@ class UnlabelledEvents:
         return int(self.store.tables.clock) + self.passed
 
     @property
-    def answering(self) -> tuple[CountStore, Reading]:
-        """The counts and the reading that answer: the estimate's while it has won by a standard error."""
-        if self.estimate is None or self.won <= math.sqrt(self.squares):
-            return self.store, self.reading
-        return self.estimate
+    def weight(self) -> float:
+        """The weight of the estimate's answer in the mixture; 0 if there is none."""
+        if self.estimate is None:
+            return 0.0
+        shares = np.exp(BEFOREHAND + self.won - (BEFOREHAND + self.won).max())
+        return float(shares @ WEIGHTS / shares.sum())
+
+    def judge(self, with_it: float, alone: float, w: float) -> None:
+        """Add what a label says of each weight: its probability by the estimate, and by the labels alone."""
+        gains = np.log(((1.0 - WEIGHTS) * alone + WEIGHTS * with_it) / alone)
+        self.won += np.round(gains * w * STEPS) / STEPS
 
     def cuts_due(self) -> dict[int, int]:
         """Return the count of numbers at which the cuts of each open feature are set next: it changes with the cuts."""
@@ -117,8 +128,7 @@ class UnlabelledEvents:
             "counted": [tagged_payload(x) for x in self.counted],
             "weights": (self.weights * STEPS).astype(np.int64).tolist(),
             "share": self.share,
-            "won": self.won,
-            "squares": self.squares,
+            "won": self.won.tolist(),
             "passed": self.passed,
             "due": self.due,
         }
@@ -144,17 +154,18 @@ class UnlabelledEvents:
         )
         expect(weights.shape[1] <= labels and bool((weights >= 0.0).all()), "its weights do not fit")
         self.weights = weights
-        self.won, self.squares = float(saved["won"]), float(saved["squares"])
-        expect(math.isfinite(self.won), f"won is {self.won!r}")
-        expect(0.0 <= self.squares < math.inf, f"squares is {self.squares!r}")
+        self.won = np.array(saved["won"], np.float64)
+        expect(
+            self.won.shape == WEIGHTS.shape and bool(np.isfinite(self.won).all()), f"won is {saved['won']!r}"
+        )
         self.share, self.passed, self.due = saved["share"], saved["passed"], saved["due"]
 
 
 class LearnsUnlabelled(BayesClassifier):
     """A classifier with the argument `unlabelled`.
 
-    With `unlabelled="em"` the store and the reading that predict are those of the estimate; `_unlabelled` has the exact
-    counts.
+    With `unlabelled="em"` the store and the reading hold the labelled events alone; `_unlabelled` has the classifier
+    that counts the others, too, whose answers are mixed in.
     """
 
     _unlabelled: UnlabelledEvents | None = None
@@ -171,7 +182,7 @@ class LearnsUnlabelled(BayesClassifier):
                 raise BadValue(
                     "unlabelled='em' unlearns events, which Binning(moving=True) cannot; leave moving out"
                 )
-            self._unlabelled = UnlabelledEvents(self.store, self.reading)
+            self._unlabelled = UnlabelledEvents(self.store)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -213,7 +224,7 @@ class LearnsUnlabelled(BayesClassifier):
         if unlabelled is None:
             super().unlearn_one(x, y, w, at)
             return
-        unlabelled.store.unlearn(x, y, w, None)
+        self.store.unlearn(x, y, w, None)
         sample = _payload(x), canonical_label(y), read_weight(w)
         if sample in unlabelled.labelled:
             unlabelled.labelled.remove(sample)
@@ -256,42 +267,101 @@ class LearnsUnlabelled(BayesClassifier):
         else:
             estimate, cuts_due = unlabelled.estimate, unlabelled.cuts_due()
             if estimate is None:
-                unlabelled.reading.learn(store.encode(x, y, w, None))
+                self.reading.learn(store.encode(x, y, w, None))
             else:
-                won = round(self._won_by(estimate, unlabelled, x, y) * read_weight(w) * STEPS) / STEPS
-                row = estimate[0].encode(x, y, w, None)
-                unlabelled.reading.learn(store.encode(x, y, w, None))
-                unlabelled.won += won
-                unlabelled.squares += won * won
+                label, weight = canonical_label(y), read_weight(w)
+                alone = math.exp(-log_loss(super().predict_proba_one(x), label))
+                with_it = math.exp(-log_loss(estimate.predict_proba_one(x), label))
+                row = estimate.store.encode(x, y, w, None)
+                self.reading.learn(store.encode(x, y, w, None))
+                unlabelled.judge(with_it, alone, weight)
                 if unlabelled.cuts_due() != cuts_due:
                     self._count_estimate(unlabelled)
                 else:
-                    self._follow(estimate, unlabelled, row)
-                self.store, self.reading = unlabelled.answering
+                    self._follow(estimate, row)
             if read_weight(w) > 0.0:
                 unlabelled.labelled.append((_payload(x), canonical_label(y), read_weight(w)))
         if unlabelled.clock >= unlabelled.due:
             self._estimate(unlabelled)
 
-    def _won_by(
-        self, estimate: tuple[CountStore, Reading], unlabelled: UnlabelledEvents, x: X, y: Any
-    ) -> float:
-        """Return the nats by which a label is predicted better with the estimate than without."""
-        losses = [
-            log_loss(reading.probabilities(store.encoder.lookup(x)), canonical_label(y))
-            for store, reading in (estimate, (unlabelled.store, unlabelled.reading))
-        ]
-        return losses[1] - losses[0]
-
-    def _follow(self, estimate: tuple[CountStore, Reading], unlabelled: UnlabelledEvents, row: Row) -> None:
+    def _follow(self, estimate: BayesClassifier, row: Row) -> None:
         """Learn a labelled event beside the estimate, and derive what the labelled events alone derive."""
-        store, reading = estimate
-        derived = unlabelled.reading.derived_state()
+        derived = self.reading.derived_state()
         if derived:
-            store.add(row)
-            reading.load_derived(derived)
+            estimate.store.add(row)
+            estimate.reading.load_derived(derived)
         else:
-            reading.learn(row)
+            estimate.reading.learn(row)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """Return P(y | x) of each class; empty before any learning."""
+        alone = super().predict_proba_one(x, **kwargs)
+        unlabelled = self._unlabelled
+        if unlabelled is None or unlabelled.estimate is None:
+            return alone
+        weight, with_it = unlabelled.weight, unlabelled.estimate.predict_proba_one(x)
+        return {label: (1.0 - weight) * p + weight * with_it.get(label, 0.0) for label, p in alone.items()}
+
+    def class_probabilities(
+        self, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None, *, learn: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of many rows, a column per label's code; with `learn`, learn each after it."""
+        alone = super().class_probabilities(xs, ys, ws, ats, learn=learn)
+        unlabelled = self._unlabelled
+        if unlabelled is None or unlabelled.estimate is None:
+            return alone
+        weight = unlabelled.weight
+        mixed: NDArray[np.float64] = (
+            1.0 - weight
+        ) * alone + weight * unlabelled.estimate.class_probabilities(xs)
+        return mixed
+
+    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
+        """Return log P(y, x) of each class; empty before any learning.
+
+        With `unlabelled="em"` it is the logarithm of the answer and that of P(x) by the mixture together.
+        """
+        alone = super().joint_log_likelihood(x)
+        unlabelled = self._unlabelled
+        if unlabelled is None or unlabelled.estimate is None:
+            return alone
+        parts = (alone, unlabelled.estimate.joint_log_likelihood(x))
+        weight = unlabelled.weight
+        with np.errstate(divide="ignore"):
+            wholes = [np.logaddexp.reduce(list(part.values())) for part in parts]
+            whole = float(np.logaddexp(wholes[0] + np.log1p(-weight), wholes[1] + np.log(weight)))
+            answer = self.predict_proba_one(x)
+            return {label: whole + float(np.log(answer[label])) for label in alone}
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class; it adds up to `joint_log_likelihood(x)`.
+
+        Log-evidence if the model is a sum over features. Otherwise, as where events without a label count, it is what
+        each feature changes when it is added to others.
+        """
+        if self._unlabelled is None or self._unlabelled.estimate is None:
+            return super().explain_one(x)
+        return explained_by_steps(self.joint_log_likelihood, x, self.joint_log_likelihood(x))
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability; empty before any learning.
+
+        As `BayesClassifier.predict_interval_one`; with events without a label, the weight of their estimate is held.
+        """
+        if self._unlabelled is None or self._unlabelled.estimate is None:
+            return super().predict_interval_one(x, level)
+        weight, alone = self._unlabelled.weight, self.answer_with_spread(x)
+        return mixed_intervals(
+            [(1.0 - weight, alone), (weight, self._unlabelled.estimate.answer_with_spread(x))], level
+        )
+
+    def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
+        """Return the intervals of many rows: their lower and their upper ends."""
+        if self._unlabelled is None or self._unlabelled.estimate is None:
+            return super().predict_interval_many(X, level)
+        return intervals_of_rows(self, X, level)
 
     # -- the estimate -------------------------------------------------------------------------------------------------
 
@@ -303,10 +373,10 @@ class LearnsUnlabelled(BayesClassifier):
         is_enough = len(samples) > 1 and min(samples) >= LEAST_LABELS
         if unlabelled.events and is_enough and len(unlabelled.labelled) >= LEAST_TOGETHER:
             xs, ws = (list(column) for column in zip(*unlabelled.events, strict=True))
-            alone = _losses(self._counting(unlabelled, [], np.zeros((0, 0))), unlabelled)
+            alone = _losses(self._counting([], np.zeros((0, 0))), unlabelled)
             least = 0.0
             for share in SHARES:
-                model, weights = self._maximised(unlabelled, xs, ws, share)
+                model, weights = self._maximised(xs, ws, share)
                 gains = alone - _losses(model, unlabelled)
                 gain, error = float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(len(gains))
                 if gain > max(ERRORS * error, least):
@@ -314,31 +384,27 @@ class LearnsUnlabelled(BayesClassifier):
                     unlabelled.counted, unlabelled.weights, unlabelled.share = xs, weights, share
         self._count_estimate(unlabelled)
 
-    def _maximised(
-        self, unlabelled: UnlabelledEvents, xs: list[Payload], ws: list[float], share: float
-    ) -> tuple[Self, Weights]:
+    def _maximised(self, xs: list[Payload], ws: list[float], share: float) -> tuple[Self, Weights]:
         """Return the classifier after some rounds of expectation maximisation, and the weights of the last one."""
         weights = np.zeros((0, 0))
-        model = self._counting(unlabelled, [], weights)
+        model = self._counting([], weights)
         for _ in range(ROUNDS):
             scaled = model.class_probabilities(xs) * np.multiply(ws, share)[:, None]
             weights = np.round(scaled * STEPS) / STEPS
-            model = self._counting(unlabelled, xs, weights)
+            model = self._counting(xs, weights)
         return model, weights
 
     def _count_estimate(self, unlabelled: UnlabelledEvents) -> None:
-        """Predict by the exact counts and those of the estimate together."""
-        unlabelled.estimate = None
-        if unlabelled.share > 0.0:
-            model = self._counting(unlabelled, unlabelled.counted, unlabelled.weights)
-            unlabelled.estimate = model.store, model.reading
-        self.store, self.reading = unlabelled.answering
+        """Count the events of the estimate beside those with a label, in a classifier of its own."""
+        unlabelled.estimate = (
+            self._counting(unlabelled.counted, unlabelled.weights) if unlabelled.share > 0.0 else None
+        )
 
-    def _counting(self, unlabelled: UnlabelledEvents, xs: list[Payload], weights: Weights) -> Self:
+    def _counting(self, xs: list[Payload], weights: Weights) -> Self:
         """Return a classifier with the counts of labelled events, and events with a weight in each class."""
         model: Self = self.clone({"unlabelled": "refuse"})
-        store, derived = model.store, unlabelled.reading.derived_state()
-        store.load(unlabelled.store.content().state())
+        store, derived = model.store, self.reading.derived_state()
+        store.load(self.store.content().state())
         store.hold_cuts()
         if derived:  # by numbers of features, which must be the same here
             xs = [{name: value for name, value in x.items() if name in store.encoder.features} for x in xs]
@@ -358,11 +424,9 @@ class LearnsUnlabelled(BayesClassifier):
 
     def rederive(self) -> None:
         """Derive the structure or weights from the present counts, of labelled events, in learners that have any."""
-        if self._unlabelled is None:
-            super().rederive()
-            return
-        self._unlabelled.reading.rederive()
-        self._count_estimate(self._unlabelled)
+        super().rederive()
+        if self._unlabelled is not None:
+            self._count_estimate(self._unlabelled)
 
     @property
     def clock(self) -> int:
@@ -380,9 +444,13 @@ class LearnsUnlabelled(BayesClassifier):
 
     @property
     def unlabelled_share_(self) -> float:
-        """The share with which events without a label count at present: 0, 0.1, 0.4 or 1."""
-        unlabelled = self._unlabelled
-        return 0.0 if unlabelled is None or self.store is unlabelled.store else unlabelled.share
+        """The share with which events without a label count in their estimate at present: 0, 0.1, 0.4 or 1."""
+        return 0.0 if self._unlabelled is None else self._unlabelled.share
+
+    @property
+    def unlabelled_weight_(self) -> float:
+        """The weight in answers of what the events without a label add, from 0 to 1."""
+        return 0.0 if self._unlabelled is None else self._unlabelled.weight
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another learner of the same class and settings, which stays unchanged.
@@ -393,25 +461,22 @@ class LearnsUnlabelled(BayesClassifier):
             raise CannotMerge("unlabelled='em' depends on the order of events, so it cannot be merged")
         return super().merge(other)
 
-    @property
-    def _saved_store(self) -> CountStore:
-        return self.store if self._unlabelled is None else self._unlabelled.store
-
     def derived_state(self) -> dict[str, Any]:
+        derived = super().derived_state()
         if self._unlabelled is None:
-            return super().derived_state()
+            return derived
         if (
             self.store.encoder.numeric
         ):  # as after loading: sums of numbers depend on their order in the last bit
             self._count_estimate(self._unlabelled)
-        return self._unlabelled.reading.derived_state() | {"unlabelled": self._unlabelled.state()}
+        return derived | {"unlabelled": self._unlabelled.state()}
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
         if self._unlabelled is None:
             super().load_derived(derived)
             return
         expect("unlabelled" in derived, "it has no events without a label")
-        self._unlabelled.reading.load_derived({n: part for n, part in derived.items() if n != "unlabelled"})
+        super().load_derived({n: part for n, part in derived.items() if n != "unlabelled"})
         self._unlabelled.load(derived["unlabelled"])
         self._count_estimate(self._unlabelled)
 

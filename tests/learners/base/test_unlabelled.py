@@ -89,13 +89,13 @@ def test_a_few_labels_go_further_and_their_counts_stay_exact(name: str) -> None:
     plain = EACH[name]()
     for x, y in drawn(1500, 1)[::30]:
         plain.learn_one(as_words(x) if is_bag else x, y)
-    assert model.unlabelled_share_ > 0.0 and model.clock == 1500
+    assert model.unlabelled_share_ > 0.0 and model.clock == 1500 and 0.3 < model.unlabelled_weight_ < 1.0
     assert loss(model, is_bag) < loss(plain, is_bag) - 0.01
-    assert model._saved_store.by_name() == plain.store.by_name()
+    assert model.store.by_name() == plain.store.by_name()
     x, y = drawn(1500, 1)[0]
     model.unlearn_one(as_words(x) if is_bag else x, y)
     plain.unlearn_one(as_words(x) if is_bag else x, y)
-    assert model._saved_store.by_name() == plain.store.by_name()
+    assert model.store.by_name() == plain.store.by_name()
 
 
 def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
@@ -104,6 +104,52 @@ def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
     for x, y in drawn(1500, 1, **world)[::20]:
         plain.learn_one(x, y)
     assert loss(model, **world) <= loss(plain, **world) + 0.01
+
+
+def test_all_labels_together_lose_at_most_log_2() -> None:
+    rng, most = np.random.default_rng(5), 0.0
+    for copies, sharp in ((1, 0.65), (3, 0.6), (12, 0.55)):
+        model, plain, lost = NaiveBayes(unlabelled="em"), NaiveBayes(), 0.0
+        for number, (x, y) in enumerate(drawn(1200, copies, copies=copies, sharp=sharp)):
+            if number > 600:  # the world turns around
+                y = LABELS[int(rng.integers(2))]
+            if number % 10:
+                model.learn_one(x, None) if number > 5 else None
+                continue
+            if number:
+                lost += np.log(plain.predict_proba_one(x).get(y, 1e-12))
+                lost -= np.log(model.predict_learn_one(x, y).get(y, 1e-12))
+            else:
+                model.learn_one(x, y)
+            plain.learn_one(x, y)
+            most = max(most, model.unlabelled_weight_)
+        assert lost <= np.log(2.0) + 1e-9
+    assert most > 0.2
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_answers_of_every_kind_are_of_the_same_mixture(name: str) -> None:
+    is_bag = name == "words"
+    model = taught(EACH[name](unlabelled="em"), 1500, 30, is_bag)
+    plain = EACH[name]()
+    for x, y in drawn(1500, 1)[::30]:
+        plain.learn_one(as_words(x) if is_bag else x, y)
+    estimate: Any = model._unlabelled.estimate
+    xs = [as_words(x) if is_bag else x for x, _ in drawn(20, 9)]
+    many, (low, high) = model.predict_proba_many(xs), model.predict_interval_many(xs)
+    for number, x in enumerate(xs):
+        answer, joint = model.predict_proba_one(x), model.joint_log_likelihood(x)
+        explained = model.explain_one(x)
+        for label, p in answer.items():
+            parts = plain.predict_proba_one(x)[label], estimate.predict_proba_one(x)[label]
+            weight = model.unlabelled_weight_
+            assert p == pytest.approx((1 - weight) * parts[0] + weight * parts[1], rel=1e-9)
+            assert many[number][label] == pytest.approx(p, rel=1e-12)
+            assert low[number][label] <= p <= high[number][label]
+            whole = np.logaddexp.reduce(list(joint.values()))
+            assert joint[label] - whole == pytest.approx(np.log(p), abs=1e-9)
+            told = explained.baseline[label] + sum(each[label] for each in explained.evidence.values())
+            assert told == pytest.approx(joint[label], abs=1e-9)
 
 
 SAVED: dict[str, Any] = {
