@@ -17,13 +17,27 @@ from stream_bayes.mail.text.styles import PLAIN
 from stream_bayes.mail.text.tags import rounded
 from stream_bayes.mail.text.visibility import PAPER, look_within, may_hide, style_of
 
-__all__ = ["Page", "hidden_tokens", "read_page", "shortened", "text_of_enriched"]
+__all__ = ["Page", "hidden_tokens", "read_page", "shortened", "text_of_enriched", "with_plain_tags"]
 
 # Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
 _UNREAD = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b([^>]{0,500})>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b([^>]{0,2000})>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+# What could be taken for a tag and is none: within the quotes of an attribute, or in an element whose content is text.
+_MAY_HOLD_NO_TAGS = re.compile(
+    r"=\s{0,5}(?:\"[^\"<>]{0,2000}[<>]|'[^'<>]{0,2000}[<>])|<(?:textarea|xmp|iframe|noembed|noframes|svg|math)\b",
+    re.IGNORECASE,
+)
+_HOLDS_NO_TAGS = re.compile(
+    r"(?P<kept><!--(?:-?>|.*?(?:--!?>|\Z))|<(?P<raw>script|style|title)\b[^>]{0,2000}>.*?(?:</(?P=raw)\b|\Z))"
+    r"|(?P<begin><(?P<element>textarea|xmp|iframe|noembed|noframes)\b[^>]{0,2000}>)(?P<content>.*?)(?=</(?P=element)\b|\Z)"
+    r"|(?P<tag><[a-z][^<>\"'=]{0,200}+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'<>=]*+)[^<>\"'=]*+)++>)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CLOSED_IN_PICTURE = re.compile(r"<(?:script|style|title)\b[^<>]{0,2000}/>", re.IGNORECASE)
+_PICTURE_MARK = re.compile(r"<(/?)(?:svg|math)\b", re.IGNORECASE)
+MAX_CLOSED = 50  # such elements of a page
 _RUN = re.compile(r"<{2,}")
 _ANY_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 _BREAK = re.compile(
@@ -34,7 +48,7 @@ _BREAK = re.compile(
 _DATA = re.compile(r"data:[^\s\"'<>)]{200,}", re.IGNORECASE)
 _LONG_VALUE = re.compile(r"=\s{0,5}([\"'])([^\"'<]{601,})\1")
 _SKIPPED = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))|(<(script|style)\b[^>]{0,500}>)(.*?)(?:</\2\b[^>]{0,200}>?|\Z)",
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|(<(script|style)\b[^>]{0,2000}>)(.*?)(?:</\2\b[^>]{0,200}>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _ENRICHED_UNSEEN = re.compile(r"<(param|comment)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -83,6 +97,35 @@ def read_page(source: str) -> Page:
     if not sheets and not may_hide(source):
         return Page(_text(_ANY_TAG.sub("", _BREAK.sub(" <", source))), [])
     return _walk(source, Sheet("\n".join(sheets)))
+
+
+def with_plain_tags(source: str) -> str:
+    """Return a page without what only looks like a tag. Elsewhere, a tag is then all from "<" to the next ">".
+
+    Examples
+    --------
+    >>> with_plain_tags("<p title='<style>'>pills<noframes><style></noframes>cheap")
+    "<p title=' style '>pills<noframes>&lt;style></noframes>cheap"
+    """
+    if _MAY_HOLD_NO_TAGS.search(source) is None:
+        return source
+    if _PICTURE_MARK.search(source) is not None:
+        source = _CLOSED_IN_PICTURE.sub(_without_closed, source, MAX_CLOSED)
+    return _HOLDS_NO_TAGS.sub(_as_text, source)
+
+
+def _without_closed(match: re.Match[str]) -> str:
+    """Return nothing for an element of XML that closes itself: in a page it would be open."""
+    marks = _PICTURE_MARK.findall(match.string, max(match.start() - 20_000, 0), match.start())
+    return "" if marks and not marks[-1] else match[0]
+
+
+def _as_text(match: re.Match[str]) -> str:
+    if match["kept"]:
+        return match[0]
+    if match["begin"]:
+        return match["begin"] + match["content"].replace("<", "&lt;")
+    return "<" + match["tag"][1:-1].replace("<", " ").replace(">", " ") + ">"
 
 
 def _text(source: str) -> str:

@@ -216,8 +216,10 @@ def element_of(name: str, attributes: str) -> Element:
     declared: Declarations = {}
     inline: tuple[Declarations, Declarations] = ({}, {})
     keys: list[str] = []
-    pairs = attributes_of(attributes, 0) if attributes and not attributes.isspace() else []
-    for attribute, value in pairs:
+    pairs: dict[str, str] = {}
+    for attribute, value in attributes_of(attributes, 0) if attributes and not attributes.isspace() else []:
+        pairs.setdefault(attribute, value)  # of two with one name the first counts
+    for attribute, value in pairs.items():
         if attribute == "style":
             inline = declarations_of(unescape(LONG_NUMBER.sub(" ", value)))
         elif attribute == "class":
@@ -232,7 +234,7 @@ def element_of(name: str, attributes: str) -> Element:
             declared["background-image"] = value
         elif attribute == "hidden":
             declared["display"] = "none"
-    return Element(name, frozenset(keys), dict(pairs), declared, *inline)
+    return Element(name, frozenset(keys), pairs, declared, *inline)
 
 
 def _compares(operator: str, value: str, wanted: str) -> bool:

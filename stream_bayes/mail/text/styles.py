@@ -25,7 +25,7 @@ __all__ = [
 
 Declarations = dict[str, str]  # values by property, the last one written last
 
-UNKNOWN: Final = -1  # the colour of a picture
+UNKNOWN: Final = -1  # the colour of a picture, or one that is computed
 MAX_DECLARATIONS: Final = 60  # of a rule
 MIN_OFFSET: Final = {
     "": 300.0,
@@ -84,18 +84,42 @@ _SHRUNK = re.compile(
     r"(?:scale(?:3d|[xy])?\(|^)\s?(?:0+|0*\.0\d{0,9})\s?(?:[,)]|$)|rotate[xy]\(\s?-?90|translate[xy]?\([^)]{0,20}-\d{3}"
 )
 _COLOR_WORD = re.compile(r"#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^()]{0,60}\)|\b[a-z]{3,20}\b")
+# Functions whose colours are not computed here.
+_COMPUTED = re.compile(r"\b(?:var|env|color|color-mix|light-dark|lab|lch|oklab|oklch|hwb)\(")
 _CALCULATION = re.compile(r"(?:-webkit-)?calc\(([^()]{0,60})\)")
 _FADED = re.compile(r"opacity=0|opacity\(\s?(?:0?\.0\d*|0|\d%|0?\.\d{1,3}%)\s?\)")
 _CUT = re.compile(r"rect\(\s?[01](?:px)?[\s,]{1,3}[01](?:px)?|inset\(\s?(?:50|[6-9]\d|100)%|circle\(\s?0")
 
+_NAMED_COLORS: Final = """
+aliceblue:f0f8ff antiquewhite:faebd7 aqua:00ffff aquamarine:7fffd4 azure:f0ffff beige:f5f5dc bisque:ffe4c4
+black:000000 blanchedalmond:ffebcd blue:0000ff blueviolet:8a2be2 brown:a52a2a burlywood:deb887
+cadetblue:5f9ea0 chartreuse:7fff00 chocolate:d2691e coral:ff7f50 cornflowerblue:6495ed cornsilk:fff8dc
+crimson:dc143c cyan:00ffff darkblue:00008b darkcyan:008b8b darkgoldenrod:b8860b darkgray:a9a9a9
+darkgreen:006400 darkgrey:a9a9a9 darkkhaki:bdb76b darkmagenta:8b008b darkolivegreen:556b2f darkorange:ff8c00
+darkorchid:9932cc darkred:8b0000 darksalmon:e9967a darkseagreen:8fbc8f darkslateblue:483d8b
+darkslategray:2f4f4f darkslategrey:2f4f4f darkturquoise:00ced1 darkviolet:9400d3 deeppink:ff1493
+deepskyblue:00bfff dimgray:696969 dimgrey:696969 dodgerblue:1e90ff firebrick:b22222 floralwhite:fffaf0
+forestgreen:228b22 fuchsia:ff00ff gainsboro:dcdcdc ghostwhite:f8f8ff gold:ffd700 goldenrod:daa520
+gray:808080 green:008000 greenyellow:adff2f grey:808080 honeydew:f0fff0 hotpink:ff69b4 indianred:cd5c5c
+indigo:4b0082 ivory:fffff0 khaki:f0e68c lavender:e6e6fa lavenderblush:fff0f5 lawngreen:7cfc00
+lemonchiffon:fffacd lightblue:add8e6 lightcoral:f08080 lightcyan:e0ffff lightgoldenrodyellow:fafad2
+lightgray:d3d3d3 lightgreen:90ee90 lightgrey:d3d3d3 lightpink:ffb6c1 lightsalmon:ffa07a lightseagreen:20b2aa
+lightskyblue:87cefa lightslategray:778899 lightslategrey:778899 lightsteelblue:b0c4de lightyellow:ffffe0
+lime:00ff00 limegreen:32cd32 linen:faf0e6 magenta:ff00ff maroon:800000 mediumaquamarine:66cdaa
+mediumblue:0000cd mediumorchid:ba55d3 mediumpurple:9370db mediumseagreen:3cb371 mediumslateblue:7b68ee
+mediumspringgreen:00fa9a mediumturquoise:48d1cc mediumvioletred:c71585 midnightblue:191970 mintcream:f5fffa
+mistyrose:ffe4e1 moccasin:ffe4b5 navajowhite:ffdead navy:000080 oldlace:fdf5e6 olive:808000 olivedrab:6b8e23
+orange:ffa500 orangered:ff4500 orchid:da70d6 palegoldenrod:eee8aa palegreen:98fb98 paleturquoise:afeeee
+palevioletred:db7093 papayawhip:ffefd5 peachpuff:ffdab9 peru:cd853f pink:ffc0cb plum:dda0dd
+powderblue:b0e0e6 purple:800080 rebeccapurple:663399 red:ff0000 rosybrown:bc8f8f royalblue:4169e1
+saddlebrown:8b4513 salmon:fa8072 sandybrown:f4a460 seagreen:2e8b57 seashell:fff5ee sienna:a0522d
+silver:c0c0c0 skyblue:87ceeb slateblue:6a5acd slategray:708090 slategrey:708090 snow:fffafa
+springgreen:00ff7f steelblue:4682b4 tan:d2b48c teal:008080 thistle:d8bfd8 tomato:ff6347 turquoise:40e0d0
+violet:ee82ee wheat:f5deb3 white:ffffff whitesmoke:f5f5f5 yellow:ffff00 yellowgreen:9acd32
+"""  # of CSS Color 4
 _COLORS: Final = {
-    "white": 0xFFFFFF, "snow": 0xFFFAFA, "ivory": 0xFFFFF0, "ghostwhite": 0xF8F8FF, "whitesmoke": 0xF5F5F5,
-    "aliceblue": 0xF0F8FF, "seashell": 0xFFF5EE, "honeydew": 0xF0FFF0, "lavenderblush": 0xFFF0F5,
-    "floralwhite": 0xFFFAF0, "mintcream": 0xF5FFFA, "azure": 0xF0FFFF, "black": 0x000000, "red": 0xFF0000,
-    "green": 0x008000, "lime": 0x00FF00, "blue": 0x0000FF, "yellow": 0xFFFF00, "navy": 0x000080, "gray": 0x808080,
-    "grey": 0x808080, "silver": 0xC0C0C0, "maroon": 0x800000, "purple": 0x800080, "fuchsia": 0xFF00FF,
-    "magenta": 0xFF00FF, "teal": 0x008080, "aqua": 0x00FFFF, "cyan": 0x00FFFF, "olive": 0x808000, "orange": 0xFFA500,
-}  # fmt: skip
+    name: int(digits, 16) for name, _, digits in (each.partition(":") for each in _NAMED_COLORS.split())
+}
 
 
 class Style(NamedTuple):
@@ -181,6 +205,10 @@ def style_of_declared(found: Declarations) -> Style:
     if "background" in found:
         words = found["background"]
         background = _color_of_picture(words) if _is_picture(words) else _first_color(words)
+    if background is None and any(
+        _COMPUTED.search(found.get(name, "")) for name in ("background", "background-color")
+    ):
+        background = UNKNOWN
     if "background-image" in found and found["background-image"] != "none":
         background = _color_of_picture(found["background-image"])
     # Through clear letters a picture behind them is seen.
@@ -277,7 +305,9 @@ def _removal(found: dict[str, str]) -> str:
     spacing = _LENGTH.match(found.get("letter-spacing", ""))
     if spacing is not None and spacing[1] and -float(spacing[2]) <= MIN_SPACING.get(spacing[3] or "", -8.0):
         return "spacing"
-    if _CUT.search(found.get("clip", "") + found.get("clip-path", "")):
+    # Of elements in the flow, `clip` cuts nothing.
+    is_free = found.get("position", "static") in ("absolute", "fixed")
+    if _CUT.search((found.get("clip", "") if is_free else "") + found.get("clip-path", "")):
         return "clipped"
     sides = ("height", "max-height", "width", "max-width")
     if any(found.get(name, "visible") in _CUTTING for name in ("overflow", "overflow-x", "overflow-y")):

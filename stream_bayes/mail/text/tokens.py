@@ -30,7 +30,7 @@ from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
-from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened, text_of_enriched
+from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened, text_of_enriched, with_plain_tags
 from stream_bayes.mail.text.letters import as_seen, spaced_words
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
@@ -276,7 +276,7 @@ class _Reader:
         if defect:
             self.defects[defect] = None
         if kind == "page":
-            text = self.cut(shortened(text, self.limits.text))
+            text = self.cut(shortened(with_plain_tags(text), self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
             self.add(
