@@ -10,7 +10,6 @@ import typer
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.options import ATTACHED, UserHomeOptions, report_waiting
-from stream_bayes.mail.commands.train import refusals
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import (
@@ -18,7 +17,7 @@ from stream_bayes.mail.start import (
     report_error,
     summary_of,
 )
-from stream_bayes.mail.streams.mailbox import mails, mails_attached
+from stream_bayes.mail.streams.mailbox import mails, mails_attached, refusals
 
 __all__ = ["correct", "forget", "learn"]
 

@@ -9,10 +9,9 @@ import typer
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.options import HomeOptions, report_waiting
-from stream_bayes.mail.commands.train import refusals
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.start import number_of, report_error, without_own_fields
-from stream_bayes.mail.streams.mailbox import mails
+from stream_bayes.mail.streams.mailbox import mails, refusals
 
 __all__ = ["sent"]
 

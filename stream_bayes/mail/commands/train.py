@@ -32,11 +32,17 @@ from stream_bayes.mail.start import (
 )
 from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
-from stream_bayes.mail.streams.mailbox import Mail, mails, mails_attached, size_of, subfolders_of
+from stream_bayes.mail.streams.mailbox import (
+    Mail,
+    mails,
+    mails_attached,
+    refusals,
+    size_of,
+    subfolders_of,
+)
 
-__all__ = ["refusals", "train"]
+__all__ = ["train"]
 
-SHOWN = 5  # refused files that are named
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 MIN_REPLAYED = 0.1  # of the messages that can be corrected: so many from folders may be no drift
@@ -202,13 +208,6 @@ def _check_classes(model: SpamFilter, named: tuple[str, ...], *, as_option: bool
             f"the filter was made with the classes {', '.join(map(str, model.classes))}, which cannot be changed; got "
             f"{', '.join(named)}"
         )
-
-
-def refusals(refused: dict[str, str]) -> str:
-    """Return a line about files that hold no mail."""
-    shown = ", ".join(f"{where} ({kind})" for where, kind in list(refused.items())[:SHOWN])
-    more = f" and {len(refused) - SHOWN:,} more" if len(refused) > SHOWN else ""
-    return f"{len(refused):,} refused, nothing was learned from them: they hold no mail, but {shown}{more}"
 
 
 def _id_to_learn(model: SpamFilter, spam_home: SpamHome, mail: bytes, plain: bytes) -> str:

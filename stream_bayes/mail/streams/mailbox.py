@@ -39,10 +39,12 @@ __all__ = [
     "mails",
     "mails_attached",
     "refusal_of",
+    "refusals",
     "size_of",
     "subfolders_of",
 ]
 
+SHOWN = 5  # refused files that are named
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
 # Not LZMA, which takes as much memory as the archive asks for.
@@ -388,6 +390,13 @@ def refusal_of(raw: bytes) -> str:
     if raw[:1_000].lstrip()[:1] in (b"{", b"[") and _is_json(raw):
         return "JSON that is no object a line"
     return "binary data" if is_binary(raw) else ""
+
+
+def refusals(refused: dict[str, str]) -> str:
+    """Return a line about files that hold no mail."""
+    shown = ", ".join(f"{where} ({kind})" for where, kind in list(refused.items())[:SHOWN])
+    more = f" and {len(refused) - SHOWN:,} more" if len(refused) > SHOWN else ""
+    return f"{len(refused):,} refused, nothing was learned from them: they hold no mail, but {shown}{more}"
 
 
 def _is_json(raw: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from stream_bayes.mail.filter.arguments import FILTER, filter_arguments, make_fi
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.mail.streams.decoder import MailDecoder
+from stream_bayes.mail.streams.mailbox import mails, refusals
 from stream_bayes.mail.streams.spam_model import FIELDS, ServedFilter
 from stream_bayes.mail.streams.subject_and_sender import HEADINGS, headings_of
 from stream_bayes.mail.text.transformer import EmailTokens
@@ -21,6 +23,8 @@ from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.served_models.product_models import ProductModel
 
 __all__ = ["SPAM_FILTER", "telling_tokens"]
+
+logger = logging.getLogger(__name__)
 
 MOST_TOKENS = 40  # in the description of a filter
 MOST_EVIDENCE = 30  # tokens of a mail that are shown
@@ -48,7 +52,20 @@ class SpamFilterModel(ProductModel):
         tokens = EmailTokens(
             parser=model.parser, pairs=model.pairs, limits=model.limits, authserv_id=model.authserv_id
         )
+        tokens.correspondents = model.correspondents
         return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)
+
+    def learn_sent(self, model: SpamFilter, paths: Sequence[Path]) -> None:
+        refused: dict[str, str] = {}
+        for mail in (mail for path in paths for mail in mails(path)):
+            if mail.refusal:
+                refused[mail.place] = mail.refusal
+            else:
+                model.learn_sent(mail.raw)
+        if refused:
+            logger.warning("model.sent: %s", refusals(refused))
+        if not len(model.correspondents):
+            raise BadValue(f"no mail that was sent to anybody in {', '.join(map(str, paths))}")
 
     def key_of(self, model: SpamFilter) -> bytes | None:
         return model.key

@@ -104,6 +104,10 @@ class FilterTotal:
             raise CannotMerge(
                 "the base of a spam filter would count in each shard: leave out [workers] or prior"
             )
+        if isinstance(model, SpamFilter) and len(model.correspondents):
+            raise CannotMerge(
+                "whom one has written to is known to no shard of a spam filter: leave out [workers] or sent"
+            )
         return cls(model, memory_budget) if isinstance(model, SpamFilter) and model.learner is None else None
 
     @classmethod

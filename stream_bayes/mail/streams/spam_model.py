@@ -130,6 +130,11 @@ class ServedFilter:
         others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
         if others:
             raise BadState(f"the state is of a SpamFilter with other arguments: {', '.join(others)}")
+        # Those of mails that were sent since count, too; and decoders read by the object that was there.
+        correspondents = self.model.correspondents
+        loaded.correspondents.merge(correspondents)
+        correspondents.load(loaded.correspondents.array())
+        loaded.tokenizer.correspondents = correspondents
         self.model = loaded
 
     def _id(self, x: Any) -> str:

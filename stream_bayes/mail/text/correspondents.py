@@ -63,9 +63,12 @@ class Correspondents:
         new = len(self._hashes) - before
         for name in _ids_in(headers, ("message-id",)):
             self._put(name)
+        self._drop_oldest()
+        return new
+
+    def _drop_oldest(self) -> None:
         while len(self._hashes) > MOST:
             del self._hashes[next(iter(self._hashes))]
-        return new
 
     def _put(self, text: str) -> None:
         number = self._hash(text)
@@ -91,8 +94,11 @@ class Correspondents:
         return tokens
 
     def merge(self, other: Correspondents) -> None:
-        """Add those of another one with the same key."""
-        self._hashes |= other._hashes
+        """Add those of another one with the same key, as newer ones."""
+        for number in other._hashes:
+            self._hashes.pop(number, None)
+            self._hashes[number] = None
+        self._drop_oldest()
 
     def array(self) -> NDArray[np.int64]:
         """Return the hashes, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -72,6 +72,11 @@ class ModelConfig(ConfigTable):
         None, gt=0.0, description="weight of the prior, in events (default 50)"
     )
 
+    sent: list[Annotated[Path, Field(strict=False)]] = Field(
+        [],
+        description="mails that were sent, for a spam filter: whom they were written to is read at each start",
+    )
+
     @model_validator(mode="after")
     def _known(self) -> Self:
         if not (self.kind in LEARNERS or self.kind in MODELS or self.predicts_numbers or self.learns_events):
@@ -106,6 +111,8 @@ class ModelConfig(ConfigTable):
             raise ValueError(
                 f"prior is for classifiers whose counts are sums, such as nb, and not for {self.kind!r}"
             )
+        if self.sent and not self.reads_messages:
+            raise ValueError(f"sent is for {' or '.join(map(repr, MODELS))}, which reads mails")
         if self.structure is not None and self.kind not in (NETWORK, *NETWORKS_OF_EVENTS):
             raise ValueError(f"structure is for {', '.join((NETWORK, *NETWORKS_OF_EVENTS))}")
         if self.predict and self.kind != NETWORK and not self.learns_events:

@@ -263,7 +263,13 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
         if steps:
             raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
         key = None if own.key is None else own.key.get_secret_value().encode()
-        return _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
+        model = _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
+        if own.sent:
+            try:
+                MODELS[own.kind].learn_sent(model, [directory / path for path in own.sent])
+            except StreamBayesError as error:
+                raise BadConfig(f"model.sent: {error}") from error
+        return model
     if own.has_targets:
         return make_target_model(own.kind, own.arguments, config.source.target or [], schema)
     if own.predicts_numbers:

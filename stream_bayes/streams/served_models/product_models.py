@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stream_bayes.errors import NotSupported
@@ -57,6 +58,10 @@ class ProductModel(ABC):
     @abstractmethod
     def make_decoder(self, model: Any, max_record_bytes: int, headings: Sequence[str]) -> Decoder:
         """Return a decoder that takes messages apart as a model does, and keeps these headings."""
+
+    def learn_sent(self, model: Any, paths: Sequence[Path]) -> None:
+        """Learn from messages that were sent whom they were written to, as evidence about those that come."""
+        raise NotSupported(f"a {self.name} learns nothing from messages that were sent")
 
     # -- shown to people: what a model does not have is left out ------------------------------------------------------
 

@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from stream_bayes.core.events.event import Event, Kind, Partition
-from stream_bayes.errors import BadConfig, BadState, BadValue, NotLearned, NotSupported
+from stream_bayes.errors import BadConfig, BadState, BadValue, CannotMerge, NotLearned, NotSupported
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.learners.base.state import checksum, text_of
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.streams.decoder import MailDecoder
+from stream_bayes.mail.streams.product_model import SPAM_FILTER
+from stream_bayes.mail.streams.shard_filter import FilterTotal
 from stream_bayes.mail.streams.spam_model import ServedFilter
+from stream_bayes.mail.text import correspondents
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.engine.dead_letters import REFUSED
 from stream_bayes.streams.engine.engine import Engine
@@ -359,3 +362,62 @@ def test_the_pipeline_that_the_readme_shows_can_be_built() -> None:
     source = build(parse_config(shown)).source
     assert isinstance(source, KafkaSource)
     assert isinstance(source.decoders["mail"], MailDecoder)
+
+
+SENT = b"From: me@example.org\nTo: Ann <ann@example.com>\nMessage-ID: <%b@example.org>\n\nlunch?\n"
+
+
+def test_whom_one_has_written_to_is_evidence_in_a_pipeline(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path)
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "1.eml").write_bytes(SENT % b"one")
+    (tmp_path / "sent" / "2.pdf").write_bytes(b"%PDF-1.4 ...")
+    answers = {
+        name: b"From: ann@example.com\nIn-Reply-To: <%b@example.org>\n\nyes" % name
+        for name in (b"one", b"two")
+    }
+    text = FILE.replace('kind = "spam-filter",', 'kind = "spam-filter", sent = ["sent"],')
+    (tmp_path / "spam.toml").write_text(text)
+    engine = engine_in(tmp_path)
+    assert "1 refused" in caplog.text and "2.pdf (a PDF)" in caplog.text
+    engine.run(until_end=True)
+    assert "sender:answer" in filter_of(engine).bag_of(answers[b"one"]).tokens
+    assert "sender:answer" not in filter_of(engine).bag_of(answers[b"two"]).tokens
+    (tmp_path / "sent" / "1.eml").write_bytes(SENT % b"two")
+    again = engine_in(tmp_path)
+    decoded = SPAM_FILTER.make_decoder(filter_of(again), 10_000, [])
+    again.run(until_end=True)
+    known = filter_of(again)
+    assert known.messages == filter_of(engine).messages
+    for raw in answers.values():
+        assert "sender:answer" in known.bag_of(raw).tokens
+        assert "sender:answer" in decoded.decode(raw, key="1").x["tokens"]
+
+
+def test_a_folder_without_mails_that_were_sent_is_refused(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "sent").mkdir()
+    config = FILE.replace('kind = "spam-filter",', 'kind = "spam-filter", sent = ["sent"],')
+    (tmp_path / "spam.toml").write_text(config)
+    with pytest.raises(BadConfig, match=r"model\.sent: no mail that was sent"):
+        engine_in(tmp_path)
+    with pytest.raises(BadConfig, match="sent is for 'spam-filter'"):
+        parse_config(
+            config.replace('"spam-filter"', '"nb"').replace(", arguments = { max_receipts = 100 }", "")
+        )
+    model = SpamFilter()
+    model.learn_sent(SENT % b"one")
+    with pytest.raises(CannotMerge, match=r"leave out \[workers\] or sent"):
+        FilterTotal.of(model, None)
+
+
+def test_merged_correspondents_are_no_more_than_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correspondents, "MOST", 3)
+    one, other = SpamFilter(), SpamFilter()
+    for model, name in ((one, b"one"), (other, b"two")):
+        model.learn_sent(SENT.replace(b"ann@", name + b"@") % name)
+    one.merge(other)
+    assert len(one.correspondents) == 3
+    assert len(SpamFilter.from_state(one.state()).correspondents) == 3
