@@ -393,7 +393,8 @@ def test_whom_one_has_written_to_is_evidence_in_a_pipeline(
     assert known.messages == filter_of(engine).messages
     for raw in answers.values():
         assert "sender:answer" in known.bag_of(raw).tokens
-        assert "sender:answer" in decoded.decode(raw, key="1").x["tokens"]
+        event = decoded.decode(raw, key="1")
+        assert isinstance(event, Event) and "sender:answer" in event.x["tokens"]
 
 
 def test_a_folder_without_mails_that_were_sent_is_refused(tmp_path: Path) -> None:
