@@ -123,7 +123,7 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
             "Running | Chasing | Climbing | Eating | Foraging | Kuks | Quaas | Moans | Tail flags | Tail twitches | "
             "Approaches | Indifferent | Runs from"
         ),
-        "row id": "Lat/Long",
+        "coordinates": "Lat/Long",
     },
     "plotly/datasets:2016-weather-data-seattle.csv": {"date": "Date"},
     "plotly/datasets:ag-grid/olympic-winners.csv": {
@@ -171,8 +171,9 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "code": "Incident Zip",
         "name": (
             "Incident Address | Street Name | Cross Street 1 | Cross Street 2 | Intersection Street 1 | "
-            "Intersection Street 2 | Landmark | Location"
+            "Intersection Street 2 | Landmark"
         ),
+        "coordinates": "Location",
         "empty": "Facility Type | Due Date",
         "constant": "Park Facility Name",
     },
@@ -211,4 +212,235 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "code": "c6",
     },
     "jbrownlee/Datasets:mammography.csv": {"code": "c7"},
+    "the-pudding/data:boybands/bands.csv": {
+        "row id": "band | highest_song | highest_song_vid",
+        "date": "highest_pos_date",
+        "category": "danceSpeed",
+        "flag": "featuring_artist",
+    },
+    "the-pudding/data:clutch/nba.csv": {"row id": "pid | bbrid | name"},
+    "the-pudding/data:cetaceans/allCetaceanData.csv": {
+        "left out": "",
+        "category": "species | sex | accuracy | acquisition | status | transfer",
+        "name": "id | name | originLocation | mother | father | transfers | currently | COD",
+        "date": "originDate | statusDate | transferDate | entryDate",
+        "constant": "region",
+        "text": "notes",
+    },
+    "the-pudding/data:clinics/cities.csv": {"row id": "id", "name": "city", "category": "state"},
+    "the-pudding/data:filmordigital/top_movies_data.csv": {
+        "row id": "id | title",
+        "name": "directors | genres | camera_format | negative_format",
+        "category": "budget_source | film_type",
+    },
+    "the-pudding/data:dress-codes/sanctions.csv": {
+        "name": "schoolName",
+        "category": "state | sanction | offense",
+    },
+    "martj42/international_results:shootouts.csv": {
+        "date": "date",
+        "name": "home_team | away_team | winner | first_shooter",
+    },
+    "martj42/international_results:results.csv": {
+        "date": "date",
+        "name": "home_team | away_team | city | country | tournament",
+        "flag": "neutral",
+    },
+    "logpai/loghub:Apache/Apache_2k.log_structured.csv": {
+        "row id": "LineId",
+        "date": "Time",
+        "category": "Level | EventId | EventTemplate",
+        "text": "Content",
+    },
+    "logpai/loghub:HPC/HPC_2k.log_structured.csv": {
+        "row id": "LineId",
+        "category": "Node | Component | State | EventId | EventTemplate",
+        "code": "LogId | Flag",
+        "text": "Content",
+    },
+    "logpai/loghub:OpenSSH/OpenSSH_2k.log_structured.csv": {
+        "row id": "LineId",
+        "constant": "Date | Day | Component",
+        "time": "Time",
+        "code": "Pid",
+        "category": "EventId | EventTemplate",
+        "text": "Content",
+    },
+    "logpai/loghub:Android/Android_2k.log_structured.csv": {
+        "row id": "LineId",
+        "constant": "Date",
+        "time": "Time",
+        "code": "Pid | Tid",
+        "category": "Level | Component | EventId | EventTemplate",
+        "text": "Content",
+    },
+    "logpai/loghub:HealthApp/HealthApp_2k.log_structured.csv": {
+        "row id": "LineId",
+        "date": "Time",
+        "constant": "Pid",
+        "category": "Component | EventId | EventTemplate",
+        "name": "Content",
+    },
+    "jpatokal/openflights:data/airports.dat": {
+        "row id": "c1 | c6",
+        "name": "c2 | c3 | c4 | c5",
+        "category": "c11 | c12",
+        "constant": "c13 | c14",
+    },
+    "jpatokal/openflights:data/airlines.dat": {
+        "row id": "c1",
+        "name": "c2 | c3 | c4 | c5 | c6 | c7",
+        "flag": "c8",
+    },
+    "jpatokal/openflights:data/planes.dat": {"row id": "c1", "name": "c2 | c3"},
+    "propublica/compas-analysis:compas-scores-two-years.csv": {
+        "row id": "id | c_case_number | r_case_number | vr_case_number",
+        "name": "name | first | last | c_charge_desc | r_charge_desc | vr_charge_desc",
+        "date": (
+            "compas_screening_date | dob | c_jail_in | c_jail_out | c_offense_date | c_arrest_date | r_offense_date | "
+            "r_jail_in | r_jail_out | vr_offense_date | screening_date | v_screening_date | in_custody | out_custody"
+        ),
+        "category": (
+            "sex | race | c_charge_degree | r_charge_degree | vr_charge_degree | score_text | v_score_text"
+        ),
+        "range": "age_cat",
+        "flag": "is_recid | is_violent_recid | event | two_year_recid",
+        "empty": "violent_recid",
+        "constant": "type_of_assessment | v_type_of_assessment",
+    },
+    "pcm-dpc/COVID-19:dati-province/dpc-covid19-ita-province-20200513.csv": {
+        "constant": "data | stato",
+        "code": "codice_regione",
+        "row id": "codice_provincia | sigla_provincia",
+        "name": "denominazione_regione | denominazione_provincia",
+        "empty": "note",
+    },
+    "pcm-dpc/COVID-19:dati-contratti-dpc-forniture/dpc-covid19-dati-contratti-dpc-forniture.csv": {
+        "name": (
+            "fornitore | fornitura | protocollo_atto_negoziale | file_atto_negoziale | "
+            "protocollo_integrazione_rettifica | file_integrazione_rettifica | cig"
+        ),
+        "category": (
+            "stato_fornitore | gruppo_articoli | sottogruppo_articoli | categoria | sottocategoria | "
+            "tipologia_fornitura | integrazione_rettifica | tipologia_cig"
+        ),
+        "date": "data_atto_negoziale | data_integrazione_rettifica",
+        "constant": "stato_contratto | data_aggiornamento",
+        "flag": "ceduti_commissario_straordinario",
+        "empty": "note",
+    },
+    "pcm-dpc/COVID-19:note/dpc-covid19-ita-note.csv": {"date": "data", "text": "note"},
+    "datasets/s-and-p-500-companies:data/constituents.csv": {
+        "row id": "Symbol | Security",
+        "category": "GICS Sector | GICS Sub-Industry",
+        "name": "Headquarters Location",
+        "date": "Date added",
+        "code": "CIK",
+    },
+    "footballcsv/england:2020s/2020-21/eng.5.csv": {"date": "Date", "name": "Team 1 | Team 2 | FT"},
+    "chadwickbureau/baseballdatabank:core/People.csv": {
+        "row id": "playerID | bbrefID | retroID",
+        "name": (
+            "birthCountry | birthState | birthCity | deathCountry | deathState | deathCity | nameFirst | nameLast | "
+            "nameGiven"
+        ),
+        "category": "bats | throws",
+        "date": "debut | finalGame",
+    },
+    "chadwickbureau/baseballdatabank:core/HallOfFame.csv": {
+        "name": "playerID",
+        "category": "votedBy | category | needed_note",
+        "flag": "inducted",
+    },
+    "chadwickbureau/baseballdatabank:core/Teams.csv": {
+        "category": "lgID | divID",
+        "name": "teamID | franchID | name | park | teamIDBR | teamIDlahman45 | teamIDretro",
+        "flag": "DivWin | WCWin | LgWin | WSWin",
+    },
+    "JeffSackmann/tennis_atp:atp_matches_1991.csv": {
+        "name": "tourney_id | tourney_name | winner_name | winner_ioc | loser_name | loser_ioc | score",
+        "category": "surface | tourney_level | winner_entry | winner_hand | loser_entry | loser_hand | round",
+        "date": "tourney_date",
+        "code": "winner_id | loser_id | match_num",
+    },
+    "jfjelstul/worldcup:data-csv/matches.csv": {
+        "row id": "key_id | match_id",
+        "name": (
+            "tournament_id | tournament_name | match_name | stadium_id | stadium_name | city_name | country_name | "
+            "home_team_id | home_team_name | home_team_code | away_team_id | away_team_name | away_team_code | score | "
+            "score_penalties"
+        ),
+        "category": "stage_name | group_name | result",
+        "flag": (
+            "group_stage | knockout_stage | replayed | replay | extra_time | penalty_shootout | home_team_win | "
+            "away_team_win | draw"
+        ),
+        "date": "match_date",
+        "time": "match_time",
+    },
+    "jfjelstul/worldcup:data-csv/bookings.csv": {
+        "row id": "key_id | booking_id",
+        "name": (
+            "tournament_id | tournament_name | match_id | match_name | team_id | team_name | team_code | player_id | "
+            "family_name | given_name"
+        ),
+        "category": "stage_name | group_name | match_period",
+        "flag": "home_team | away_team | yellow_card | red_card | second_yellow_card | sending_off",
+        "date": "match_date",
+    },
+    "jfjelstul/worldcup:data-csv/stadiums.csv": {
+        "row id": "key_id | stadium_id",
+        "name": "stadium_name | city_name | country_name | stadium_wikipedia_link | city_wikipedia_link",
+    },
+    "curran/data:Interest Group Spending 2000-2016.csv": {
+        "name": "Interest Group",
+        "percent": "Dem % | GOP %",
+    },
+    "curran/data:Rdatasets/csv/COUNT/azpro.csv": {
+        "left out": "",
+        "flag": "procedure | sex | age75 | admit",
+    },
+    "curran/data:Rdatasets/csv/COUNT/medpar.csv": {
+        "left out": "",
+        "flag": "hmo | white | died | age80 | type1 | type2 | type3",
+        "code": "type",
+        "category": "provnum",
+    },
+    "dsrscientist/dataset1:service_dataset.csv": {
+        "row id": "Unique Key",
+        "date": "Created Date | Closed Date",
+        "name": (
+            "Agency | Agency Name | Complaint Type | Descriptor | Location Type | Incident Address | Street Name | "
+            "Cross Street 1 | Cross Street 2 | Intersection Street 1 | Intersection Street 2 | Address Type | City"
+        ),
+        "code": "Incident Zip",
+    },
+    "dsrscientist/dataset1:train_datamart.csv": {
+        "name": "Item_Identifier",
+        "category": (
+            "Item_Fat_Content | Item_Type | Outlet_Identifier | Outlet_Size | Outlet_Location_Type | Outlet_Type"
+        ),
+    },
+    "dsrscientist/dataset3:weatherAUS.csv": {
+        "date": "Date",
+        "category": "Location | WindGustDir | WindDir9am | WindDir3pm",
+        "flag": "RainToday | RainTomorrow",
+    },
+    "dsrscientist/dataset3:bank_marketing.csv": {
+        "category": "job | marital | education | contact | month | poutcome",
+        "flag": "default | housing | loan | deposit",
+    },
+    "dsrscientist/dataset3:global_Power_plant_database.csv": {
+        "constant": "country | country_long | other_fuel2 | year_of_capacity_data | generation_data_source",
+        "row id": "name | gppd_idnr",
+        "category": "primary_fuel | other_fuel1 | geolocation_source",
+        "name": "owner | source | url",
+        "empty": "other_fuel3 | wepp_id | estimated_generation_gwh",
+    },
+    "nychealth/coronavirus-data:totals/data-by-modzcta.csv": {
+        "row id": "MODIFIED_ZCTA",
+        "name": "NEIGHBORHOOD_NAME | label",
+        "category": "BOROUGH_GROUP",
+    },
+    "nychealth/coronavirus-data:trends/cases-by-day.csv": {"date": "date_of_interest"},
 }

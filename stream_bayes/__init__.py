@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.structure import Structure
     from stream_bayes.data.columns import CodedColumns
-    from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
+    from stream_bayes.data.schema import Amount, Coordinates, Date, Nominal, Numeric, Schema, Text
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.drift.adaptive_regression import DriftAdaptiveRegression
     from stream_bayes.errors import StreamBayesError
@@ -76,6 +76,7 @@ __all__ = [
     "Binning",
     "CodedColumns",
     "ComplementNB",
+    "Coordinates",
     "Costs",
     "Date",
     "DecidingClassifier",
@@ -137,7 +138,7 @@ _get, __dir__ = front(
         "core.networks.discrete_network": ("DiscreteNetwork",),
         "core.networks.structure": ("Structure",),
         "data.columns": ("CodedColumns",),
-        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Schema", "Text"),
+        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Coordinates", "Schema", "Text"),
         "drift.adaptive": ("DriftAdaptive",),
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),

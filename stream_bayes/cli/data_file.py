@@ -18,7 +18,7 @@ from stream_bayes.checked_names import closest
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.prequential_gain import PrequentialGain
-from stream_bayes.data.schema import Amount, Date, Nominal, Numeric, Schema, Text
+from stream_bayes.data.schema import Amount, Coordinates, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.files.code_columns import may_be_codes
@@ -240,7 +240,7 @@ class DataFile:
     # columns that were left out without being ignored by the user, with the reasons
     left_out: dict[str, str] = field(default_factory=dict)
     # features that give the label away, as `leaks_in` returns them, by target
-    leaks: dict[str, dict[Any, bool]] = field(default_factory=dict)
+    leaks: dict[str, dict[Any, str]] = field(default_factory=dict)
     # Of columns that look like identifiers, whether their values recur and what they tell about the label.
     measured: dict[str, PrequentialGain] = field(default_factory=dict)
     # Of columns for which it is a feature whether their cell is missing, what that tells about the label.
@@ -302,10 +302,11 @@ class DataFile:
         numbers = [name for name in shown if self.is_numeric(name)]
         dates = {name: date for name in shown if (date := self.date_of(name)) is not None}
         texts = {name: text for name in shown if (text := self.text_of(name)) is not None}
-        others = {*numbers, *dates, *texts}
+        columns = {} if self.schema is None else self.schema.columns
+        positions = [name for name in shown if isinstance(columns.get(name), Coordinates)]
+        others = {*numbers, *dates, *texts, *positions}
         names = [name for name in shown if name not in others]
-        rows = max((each.values + each.missing.total() for each in self.profiles.values()), default=0)
-        lines = [f"by the first {rows:,} rows of {self.path}"]
+        lines = [f"by the first {self._rows_examined} of {self.path}"]
         if self.form is not None and str(self.form):
             lines[0] += f" ({self.form})"
         lines += self.guesses
@@ -314,6 +315,8 @@ class DataFile:
         if dates:
             read = [f"{name} ({', '.join(date.parts)})" for name, date in dates.items()]
             lines.append(f"  dates ({len(dates)}): {listed(read)}")
+        if positions:
+            lines.append(f"  latitudes and longitudes ({len(positions)}): {listed(positions)}")
         if texts:
             read = [f"{name} ({len(text.words)} words are features)" for name, text in texts.items()]
             lines.append(f"  texts ({len(texts)}): {listed(read)}")
@@ -362,6 +365,13 @@ class DataFile:
                 "with --drop-ids"
             )
         return lines
+
+    @property
+    def _rows_examined(self) -> str:
+        """The number of rows that the profiles are of, in words."""
+        rows = [each.values + each.missing.total() for each in self.profiles.values()]
+        first, most = min(rows, default=0), max(rows, default=0)
+        return f"{first:,} rows" + (f", and {most - first:,} of those that follow," if most > first else "")
 
     def _labels(self, target: str) -> str:
         profile = self.profiles[target]
@@ -501,13 +511,13 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
         declared = with_kinds(schema, options.nominal, options.numeric)
         schema = Schema(declared.columns, schema.classes, schema.target, schema.unknown, blanks=[*blanks])
     source = _source(kind, file, fields, schema, form)
-    leaks: dict[str, dict[Any, bool]] = {}
+    leaks: dict[str, dict[Any, str]] = {}
     if target is not None:
         with closing(_source(kind, file, fields, schema, form)) as again:
             rows = min(FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // max(len(profiles), 1)))
             events = [record for record in first_records(file, again, rows) if isinstance(record, Event)]
         for k, name in enumerate(_targets_of(fields)):
-            leaks[name] = leaks_in(replace(event, y=_labels_of(event, fields)[k]) for event in events)
+            leaks[name] = leaks_in((replace(event, y=_labels_of(event, fields)[k]) for event in events), name)
     one = target if isinstance(target, str) else None
     return DataFile(
         file, one, source, schema, profiles, form, left_out, leaks, measured, blanks, fields.targets

@@ -1,62 +1,118 @@
-"""Features that give the label away: a value has the same label in every row."""
+"""Features that give the label away: they tell it in every row without a mistake, or are its number in a unit."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from shlex import quote
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import shown
 
 __all__ = ["leak_warnings", "leaks_in"]
 
 LEAST_ROWS = 50
 LEAST_OTHERS = 10  # rows with another label than the most frequent one
+LEAST_OF_A_LABEL = 10  # rows of a label that one value tells from all others
 ROWS_A_VALUE = 5  # at least, on average: a value that comes once has one label anyway
+LEAST_DIFFERENT = 20  # numbers, before a line through all of them means something
+MOST_OFF_A_LINE = 1e-5  # of the deviation of the labels
 
 
-def leaks_in(events: Iterable[Event]) -> dict[Any, bool]:
-    """Return the features each of whose values has one label; True if each label has one value, too.
+def leaks_in(events: Iterable[Event], target: str = "label") -> dict[Any, str]:
+    """Return the features that give the label away, and how they do.
 
     Examples
     --------
-    >>> rows = [Event({"code": n % 2, "size": n % 3}, "ab"[n % 2]) for n in range(60)]
+    >>> rows = [Event({"code": n % 2, "size": n % 3, "score": n % 2 - n / 90}, "ab"[n % 2]) for n in range(60)]
     >>> leaks_in(rows)
-    {'code': True}
+    {'code': 'each of its values has one label, and each label one value', 'score': 'each label has numbers of its own'}
     """
-    labels: Counter[Any] = Counter()
-    labels_of: dict[
-        Any, dict[Any, Any]
-    ] = {}  # of the features that may still be leaks: the label of each value
-    rows: Counter[Any] = Counter()  # with a value
-    refuted: set[Any] = set()
-    for event in events:
-        if event.y is None:
-            continue
-        labels[event.y] += 1
-        for name, value in event.x.items():
-            if value is None or name in refuted:
-                continue
-            rows[name] += 1
-            if labels_of.setdefault(name, {}).setdefault(value, event.y) != event.y:
-                refuted.add(name)
-                del labels_of[name]
+    labelled = [event for event in events if event.y is not None]
+    labels = Counter(event.y for event in labelled)
     if labels.total() - max(labels.values(), default=0) < LEAST_OTHERS:
         return {}
-    return {
-        name: len(known) == len({*known.values()})
-        for name, known in labels_of.items()
-        if rows[name] >= max(LEAST_ROWS, ROWS_A_VALUE * len(known), labels.total() / 2)
-        and len({*known.values()}) > 1
-    }
+    numbers = _as_numbers([event.y for event in labelled])
+    found: dict[Any, str] = {}
+    for name in dict.fromkeys(name for event in labelled for name in event.x):
+        rows = [place for place, event in enumerate(labelled) if event.x.get(name) is not None]
+        if len(rows) < max(LEAST_ROWS, labels.total() / 2):
+            continue
+        values = [labelled[place].x[name] for place in rows]
+        reason = _how([labelled[place].y for place in rows], values, target)
+        if not reason and numbers is not None:
+            reason = _on_a_line(values, [numbers[place] for place in rows])
+        if reason:
+            found[name] = reason
+    return found
 
 
-def leak_warnings(leaks: dict[Any, bool], target: str) -> list[str]:
+def _how(labels: Sequence[Any], values: Sequence[Any], target: str) -> str:
+    """Return how the values tell the labels; empty if they do not."""
+    labels_of: dict[Any, Counter[Any]] = {}
+    for value, label in zip(values, labels, strict=True):
+        labels_of.setdefault(value, Counter())[label] += 1
+    alone = {value: next(iter(counts)) for value, counts in labels_of.items() if len(counts) == 1}
+    different = {*alone.values()}
+    if len(alone) == len(labels_of) and len(different) > 1:
+        if len(values) >= ROWS_A_VALUE * len(alone):
+            mutual = f", and each {target} one value" if len(different) == len(alone) else ""
+            return f"each of its values has one {target}{mutual}"
+        numbers = _as_numbers([*alone], of_texts=False)
+        if numbers is not None and _are_apart(numbers, [*alone.values()], Counter(labels)):
+            return f"each {target} has numbers of its own"
+    if len(labels_of) == 2:  # as where a column was made for each label
+        for value, label in alone.items():
+            rest = len(values) - labels_of[value].total()
+            is_whole = labels.count(label) == labels_of[value].total()
+            if is_whole and min(labels_of[value].total(), rest) >= LEAST_OF_A_LABEL:
+                written = int(value) if isinstance(value, float) and value.is_integer() else value
+                return f"{shown(written)} stands in all rows with {shown(label)}, and in no other"
+    return ""
+
+
+def _are_apart(numbers: Sequence[float], labels: Sequence[Any], rows: Mapping[Any, int]) -> bool:
+    """Return True if the numbers of each label lie together, and no label is rare."""
+    in_order = [label for _, label in sorted(zip(numbers, labels, strict=True), key=lambda pair: pair[0])]
+    changes = sum(before != after for before, after in pairwise(in_order))
+    return changes == len(rows) - 1 and min(rows.values()) >= LEAST_OF_A_LABEL
+
+
+def _on_a_line(values: Sequence[Any], numbers: Sequence[float]) -> str:
+    """Return that a feature is the number of the label, or on one line with it; empty if it is neither."""
+    own = _as_numbers(values, of_texts=False)
+    if own is None or len({*own}) < LEAST_DIFFERENT:
+        return ""
+    if own == numbers:
+        return "it is the same number in each row"
+    x, y = np.array(own), np.array(numbers)
+    with np.errstate(all="ignore"):
+        x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+        off = float(np.abs(y - np.sign(x @ y) * x).max())
+    return "it is the same number in another unit, in each row" if off <= MOST_OFF_A_LINE else ""
+
+
+def _as_numbers(values: Sequence[Any], of_texts: bool = True) -> list[float] | None:
+    """Return values as finite numbers; None if one is none."""
+    kinds = (int, float, str) if of_texts else (int, float)
+    if not all(isinstance(value, kinds) and not isinstance(value, bool) for value in values):
+        return None
+    try:
+        numbers = [float(value) for value in values]
+    except (ValueError, OverflowError):
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def leak_warnings(leaks: Mapping[Any, str], target: str) -> list[str]:
     """Return a warning for each leak."""
     return [
-        f"warning: {name} gives {target} away in the first rows: each of its values has one {target}"
-        + (f", and each {target} one value" if is_mutual else "")
-        + f". If it is not there yet when you predict: --ignore {quote(str(name))}"
-        for name, is_mutual in leaks.items()
+        f"warning: {name} gives {target} away in the first rows: {reason}. If it is not there "
+        f"yet when you predict: --ignore {quote(str(name))}"
+        for name, reason in leaks.items()
     ]

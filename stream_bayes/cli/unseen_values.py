@@ -47,7 +47,7 @@ class UnseenValues:
     def warnings(self) -> list[str]:
         """Return a line for each feature that had some, the most first."""
         return [
-            f"{name}: {count:,} rows have a value that says nothing, such as "
+            f"{name}: {count:,} {'row has' if count == 1 else 'rows have'} a value that says nothing, such as "
             f"{described(self._learner, name, self._first[name])}"
             for name, count in self.counts.most_common()
         ]

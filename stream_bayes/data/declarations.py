@@ -9,6 +9,7 @@ from typing import TypeAlias
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.coordinates import Coordinates
 from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric, Spec, feature_from_json, spec_of, spec_to_json
 from stream_bayes.data.texts import Text
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 ColumnDeclaration: TypeAlias = Spec | ColumnKind
-KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Text)}
+KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Coordinates, Text)}
 
 
 def declared(name: object, given: object) -> ColumnDeclaration:

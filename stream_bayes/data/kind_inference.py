@@ -20,6 +20,7 @@ from stream_bayes.data.amounts import (
     number,
     written_number,
 )
+from stream_bayes.data.coordinates import Coordinates, written_coordinates
 from stream_bayes.data.dates import (
     LEAST_GAP,
     Date,
@@ -84,7 +85,8 @@ LEAST_SHARE_OF_TEXTS = 0.1  # of the cells are different, before names of many w
 class InferredKind:
     """The kind of a column, as its cells show it."""
 
-    word: str  # number, money, percent, duration, date, time, text, range, flag, constant, category, empty
+    # number, money, percent, duration, date, time, coordinates, text, range, flag, constant, category, empty
+    word: str
     column: ColumnDeclaration  # the declaration for a schema
     reason: str  # what showed it, with counts
     numbers: Mapping[str, float]  # the number in each text that is one; empty for names
@@ -113,6 +115,7 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
     return _special(
         _date(texts)
         or (_grouped(texts, grouped, likely) if grouped else _number(texts, decimal))
+        or _coordinates(texts)
         or _number_beside_words(texts, decimal, likely)
         or _amount(texts, decimal, likely)
         or _text(texts)
@@ -195,6 +198,15 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
     warnings += _codes_for_missing(numbers, texts)
     reason = _share(numbers, texts, "numbers")
     return InferredKind("number", Numeric(), reason, numbers, _misfits(numbers, texts), warnings, doubt)
+
+
+def _coordinates(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of latitudes and longitudes; None if it holds other things."""
+    positions = {text: 0 for text in texts if written_coordinates(text) is not None}
+    if not _enough(positions, texts):
+        return None
+    reason = _share(positions, texts, "latitudes and longitudes")
+    return InferredKind("coordinates", Coordinates(), reason, {}, _misfits(positions, texts))
 
 
 def _is_padded(texts: Counter[str]) -> bool:

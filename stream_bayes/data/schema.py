@@ -30,6 +30,7 @@ from stream_bayes.data.columns import (
     refuse_foreign,
     skip_foreign,
 )
+from stream_bayes.data.coordinates import Coordinates
 from stream_bayes.data.dates import Date
 from stream_bayes.data.declarations import (
     ColumnDeclaration,
@@ -57,6 +58,7 @@ from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, Unkno
 __all__ = [
     "MISSING",
     "Amount",
+    "Coordinates",
     "Date",
     "Nominal",
     "Numeric",
@@ -77,9 +79,9 @@ class Schema:
     Parameters
     ----------
     features
-        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read: `Amount`, `Date` or `Text`. Short
-        for these are a list of values, the types str, bool, float and int, and "nominal", "numeric", "amount" and
-        "date". Order is kept.
+        Each column's `Nominal` or `Numeric`, or the kind by which its cells are read: `Amount`, `Date`,
+        `Coordinates` or `Text`. Short for these are a list of values, the types str, bool, float and int, and
+        "nominal", "numeric", "amount", "date" and "coordinates". Order is kept.
     classes
         All classes, if they are known. Any other label is then refused.
     target

@@ -822,3 +822,26 @@ def test_without_a_target_nothing_is_said_of_labels(tmp_path: Path) -> None:
     result = run("inspect", path)
     assert "person (40 values in 80 rows; whether they tell something, --target would show)" in result.stdout
     assert "holds numbers" not in result.stdout and "the label" not in result.stdout
+
+
+def test_numbers_of_which_each_label_has_its_own_and_flags_of_one_label_are_leaks(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{(n % 3 - 1) * (1 + n % 41 / 99):.3f},{int(n % 3 == 0)},{n % 7 / 9:.3f},{'abc'[n % 3]}\n"
+        for n in range(90)
+    ]
+    path.write_text("margin,won,noise,result\n" + "".join(rows))
+    said = run("inspect", path, "--target", "result").stdout
+    assert "margin gives result away in the first rows: each result has numbers of its own" in said
+    assert "won gives result away in the first rows: 1 stands in all rows with 'a', and in no other" in said
+    assert "noise gives" not in said
+
+
+def test_a_number_that_is_the_target_in_another_unit_is_a_leak(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{n * 0.37:.2f},{n * 0.37:.2f},{32 + 1.8 * n * 0.37:.3f},{(n * n) % 97}\n" for n in range(90)]
+    path.write_text("y,copy,fahrenheit,noise\n" + "".join(rows))
+    said = run("inspect", path, "--target", "y").stdout
+    assert "copy gives y away in the first rows: it is the same number in each row" in said
+    assert "fahrenheit gives y away in the first rows: it is the same number in another unit" in said
+    assert "noise gives" not in said

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from stream_bayes.core.values.inputs import MOST_FRACTIONS
 from stream_bayes.core.values.values import is_missing
+from stream_bayes.data.coordinates import Coordinates
 from stream_bayes.data.dates import Date
 from stream_bayes.data.kind_inference import InferredKind, inferred_kind, typed_kind
 from stream_bayes.data.texts import Text
@@ -129,7 +130,7 @@ class ColumnProfile:
         if (
             self.values < ID_EVENTS
             or self.kind.word in ("range", "flag", "constant")
-            or isinstance(self.kind.column, (Date, Text))
+            or isinstance(self.kind.column, (Date, Coordinates, Text))
         ):
             return False
         if not self.is_numeric:

@@ -94,7 +94,7 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
-ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "text"]
+ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "coordinates", "text"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
     ("cuts",): ("numeric", "amount"),
