@@ -1,4 +1,4 @@
-"""The kinds of the columns of 53 public tables in packages and 39 in repositories, against keys made by hand.
+"""The kinds of the columns of 53 public tables in packages and 78 in repositories, against keys made by hand.
 
     python -m benchmarks.kinds                 tables of packages: a line of JSON per table, and the sum; a minute
     python -m benchmarks.kinds FOLDER          files of repositories, whose clones are FOLDER/OWNER+NAME

@@ -192,8 +192,8 @@ def warn_of_many_values(name: Value, values: int, events: int) -> None:
     """Warn of a feature that is like an id."""
     warnings.warn(
         f"feature {name!r} has {values:,} values in {events:,} events: one like an id is no evidence for later events, "
-        f"and the tables grow with each value. Leave it out (--ignore {name!r} of a command, Discard({name!r}) | ... in "
-        "Python), bound it with max_values, or declare the features to learn in a schema",
+        f"and the tables grow with each value. Leave it out (--ignore {name!r} of a command, Discard({name!r}) | ... "
+        "in Python), bound it with max_values, or declare the features to learn in a schema",
         TooManyValues,
         stacklevel=2,
     )
