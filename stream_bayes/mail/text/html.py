@@ -58,8 +58,8 @@ _ENRICHED_LINE = re.compile(
 _ENRICHED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]{0,59}>")
 MIN_SHORTENED: Final = 600  # letters of a page that may hold a long value
 MAX_SHEET: Final = 16_000  # letters of a style sheet in a long page
-MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the last one holds for the rest
-MAX_ENTITIES: Final = 5_000  # that are decoded
+MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; what follows the last one counts as seen
+MAX_ENTITIES: Final = 30_000  # that are decoded: more than a text within the limits may have
 MAX_OPEN: Final = 100  # elements within one another
 MAX_HIDDEN_WORDS: Final = 20  # that become tokens
 _WORD = re.compile(r"\w{3,24}")
@@ -153,12 +153,9 @@ def _walk(source: str, sheet: Sheet) -> Page:
         reasons["many-rules"] = None
     if rest >= 0:
         reasons["many-tags"] = None
-        text = _ANY_TAG.sub("", _BREAK.sub(" <", source[rest:]))
-        if not look.hidden:
-            shown.append(text)
-        elif not text.isspace():
-            concealed.append(text)
-            reasons[look.hidden] = None
+        shown.append(_ANY_TAG.sub("", _BREAK.sub(" <", source[rest:])))
+        if look.hidden:  # the element that hides may end anywhere in the rest
+            reasons["unfollowed"] = None
     return Page(_text("".join(shown)), _tokens_of_hidden(concealed, reasons))
 
 

@@ -67,6 +67,11 @@ class PartLeaf:
     # Its own, and those of a message within the message, or of a multipart, that begins with it.
     headers: list[Header] = field(default_factory=list)
 
+    @property
+    def is_attached(self) -> bool:
+        """True for a file that the sender attached, of which readers show the name alone."""
+        return self.disposition == "attachment"
+
 
 @dataclass(slots=True)
 class Outline:
@@ -140,6 +145,7 @@ class _Scan:
                 raw = raw.replace(b"\r", b"\n")
         if b"\0" in raw:
             self.defects["nul"] = None
+        raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
         self.raw = raw
         start = raw.find(b"\n") + 1 if raw.startswith((b"From ", b">From ")) else 0
         self.leaves: list[PartLeaf] = []

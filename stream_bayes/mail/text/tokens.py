@@ -51,16 +51,19 @@ _PICTURE = re.compile(r"<(img|input)\b([^<>]{1,1500})>", re.IGNORECASE)
 _TURNED = re.compile(r"<bdo\b[^<>]{0,60}\brtl\b[^<>]{0,60}>|</bdo\b[^<>]{0,20}>", re.IGNORECASE)
 _SHOWN_INPUTS = frozenset({"text", "submit", "button", "reset", "search", "email", "url", "tel"})
 MAX_ALT_LETTERS = 300  # of the text of a picture
-MAX_ALT = 50  # pictures of a page whose texts are read
+MAX_ALT = 1_000  # pictures of a page whose texts are read
 MAX_ARMOURED = 1 << 19  # bytes of files in a text as uuencode
 MAX_INNER = 3  # encoded messages within one another
 MAX_BORDERS = 100  # of parts
 MAX_HOPS = 8  # that are counted
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 # Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
-UNREAD = tuple(
-    f"defect:{defect}"
-    for defect in ("long-text", "oversize", "many-parts", "many-tokens", "deep", "empty", "no-text")
+UNREAD = (
+    *(
+        f"defect:{defect}"
+        for defect in ("long-text", "oversize", "many-parts", "many-tokens", "deep", "empty", "no-text")
+    ),
+    "hidden:unfollowed",
 )
 # Tokens between headers and text, and between the texts of two parts: no passage crosses them. That a message has parts
 # is told by its structure, so those of parts are no evidence.
@@ -202,12 +205,18 @@ class _Reader:
         if encoded:
             for place, content in zip(places, decode(encoded), strict=True):
                 readable[place] = (*readable[place][:2], content)
-        # Of several forms of a text, the reader sees the last one with a page.
-        pages = {form for leaf, kind, _ in readable if kind == "page" for form in leaf.forms}
+        # Of several forms of a text, the reader sees the last one with a page, neither attached nor blank.
+        pages = {
+            form
+            for leaf, kind, body in readable
+            if kind == "page" and not leaf.is_attached and body.strip()
+            for form in leaf.forms
+        }
         last = dict(sorted(pages))
         # Words count where they first occur: those of a short part must not be taken for those of a long one.
         for leaf, kind, body in sorted(readable, key=lambda one: len(one[2])):
-            is_seen = kind not in _FORMS or all(last.get(choice, form) == form for choice, form in leaf.forms)
+            is_form = kind in _FORMS and not leaf.is_attached
+            is_seen = not is_form or all(last.get(choice, form) == form for choice, form in leaf.forms)
             if is_seen:
                 self.begin_part()
             if kind == "message":
@@ -328,7 +337,7 @@ class _Reader:
     def read_text(self, text: str) -> None:
         """Count the words and links of plain text."""
         text = self.as_seen(text)
-        self.has_text = self.has_text or not text.isspace()
+        self.has_text = self.has_text or bool(text.strip())
         if "://" in text or "www." in text:
             text, addresses = cut_urls(text)
             self.add(url_tokens(addresses))

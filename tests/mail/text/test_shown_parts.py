@@ -149,3 +149,40 @@ def test_what_an_encoded_message_leaves_out_is_a_defect() -> None:
         media="message/rfc822",
     )
     assert "defect:deep" in EmailTokens().transform_one(multipart(HAM_TEXT, deep))
+
+
+ALTERNATIVE = b"From: a@example.com\nContent-Type: multipart/alternative; boundary=b\n\n"
+PLAIN = b"--b\nContent-Type: text/plain\n\ncheap pills\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b"--b\nContent-Type: text/html\n\n\n--b--\n",
+        b'--b\nContent-Type: text/html; name=a.html\nContent-Disposition: attachment; filename="a.html"\n\n'
+        b"<p>Dear Ann, lunch at noon\n--b--\n",
+    ],
+)
+def test_a_text_beside_a_blank_or_an_attached_page_is_read(other: bytes) -> None:
+    tokens = EmailTokens().transform_one(ALTERNATIVE + PLAIN + other)
+    assert {"cheap", "pills"} <= tokens.keys() and "hidden:alternative" not in tokens
+    assert ("Dear" in tokens) == (b"Dear" in other)
+
+
+@pytest.mark.parametrize("page", [b"<b></b>", b"<i><b></b></i>", b"<p></p>", b"<span> </span>"])
+def test_a_page_without_text_has_none(page: bytes) -> None:
+    raw = b"From: a@example.com\nContent-Type: text/html\n\n" + page
+    assert "defect:no-text" in EmailTokens().transform_one(raw)
+
+
+def test_texts_of_many_pictures_are_read() -> None:
+    page = b"<img alt=x>" * 200 + b"<img alt='cheap pills'>"
+    tokens = EmailTokens().transform_one(b"From: a@example.com\nContent-Type: text/html\n\n" + page)
+    assert {"cheap", "pills"} <= tokens.keys()
+
+
+def test_a_byte_order_mark_before_the_headers_is_no_text() -> None:
+    tokens = EmailTokens().transform_one(
+        b"\xef\xbb\xbfFrom: a@example.com\nContent-Type: text/html\n\n<p>che<b></b>ap"
+    )
+    assert "cheap" in tokens and "from:example.com" in tokens and "defect:no-headers" not in tokens

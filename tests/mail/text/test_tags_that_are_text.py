@@ -9,7 +9,7 @@ import pytest
 from stream_bayes.mail.text.html import read_page, shortened, with_plain_tags
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.styles import color_of
-from stream_bayes.mail.text.tokens import bag_of_message
+from stream_bayes.mail.text.tokens import UNREAD, bag_of_message
 from stream_bayes.mail.text.transfer_encodings import decoder
 
 HEAD = b"From: ann@example.com\nContent-Type: text/html\n\n"
@@ -106,3 +106,18 @@ def test_all_names_of_colours_are_known(name: str, value: int | None) -> None:
 )
 def test_text_on_any_background_is_read_as_it_is_seen(page: str, is_seen: bool) -> None:
     assert ("cheap" in tokens_of(page)) == is_seen
+
+
+@pytest.mark.parametrize("end", ["</div>", "</div></div></div>", ""])
+def test_no_number_of_hidden_tags_hides_what_follows(end: str) -> None:
+    """The text is read, and as nobody knows where the hidden element ends, the mail is never ham."""
+    tokens = tokens_of(f"<p>lunch</p><div style='display:none'>{'<b>x</b>' * 1_100}{end}<p>cheap pills")
+    assert {"lunch", "cheap", "pills", "hidden:display", "hidden:unfollowed"} <= tokens.keys()
+    assert "hidden:unfollowed" in UNREAD
+    many = tokens_of(f"<p>lunch</p><div>{'<b>x</b>' * 1_100}</div><p style='display:none'>cheap pills")
+    assert {"cheap", "hidden:many-tags"} <= many.keys() and not set(UNREAD) & many.keys()
+
+
+def test_no_number_of_entities_hides_what_follows() -> None:
+    tokens = tokens_of("&nbsp;" * 6_000 + "".join(f"&#{ord(letter)};" for letter in "cheap pills"))
+    assert {"cheap", "pills"} <= tokens.keys()
