@@ -406,7 +406,11 @@ class DataFile:
 
     def warnings(self, for_numbers: bool = False) -> list[str]:
         """Return the problems of the target, one per line; `for_numbers` if its labels are learned as numbers."""
-        found = [line for target, leaks in self.leaks.items() for line in leak_warnings(leaks, target)]
+        of = {} if self.schema is None else self.schema.features_of
+        columns = {feature: column for column, features in of.items() for feature in features}
+        found = [
+            line for target, leaks in self.leaks.items() for line in leak_warnings(leaks, target, columns)
+        ]
         profile = None if self.target is None else self.profiles.get(self.target)
         if profile is None or not profile.values:
             return found

@@ -109,10 +109,10 @@ def _as_numbers(values: Sequence[Any], of_texts: bool = True) -> list[float] | N
     return numbers if all(map(math.isfinite, numbers)) else None
 
 
-def leak_warnings(leaks: Mapping[Any, str], target: str) -> list[str]:
-    """Return a warning for each leak."""
+def leak_warnings(leaks: Mapping[Any, str], target: str, columns: Mapping[Any, str]) -> list[str]:
+    """Return a warning for each leak. `columns` has the column that each feature is read from."""
     return [
         f"warning: {name} gives {target} away in the first rows: {reason}. If it is not there "
-        f"yet when you predict: --ignore {quote(str(name))}"
+        f"yet when you predict: --ignore {quote(str(columns.get(name, name)))}"
         for name, reason in leaks.items()
     ]

@@ -845,3 +845,12 @@ def test_a_number_that_is_the_target_in_another_unit_is_a_leak(tmp_path: Path) -
     assert "copy gives y away in the first rows: it is the same number in each row" in said
     assert "fahrenheit gives y away in the first rows: it is the same number in another unit" in said
     assert "noise gives" not in said
+
+
+def test_the_column_of_a_feature_that_leaks_can_be_ignored_as_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f'"({40 + n / 90:.3f}, -73.{n % 7 + 10})",{"ab"[n > 45]}\n' for n in range(90)]
+    path.write_text("at,y\n" + "".join(rows))
+    said = run("inspect", path, "--target", "y").stdout
+    assert "at latitude gives y away" in said and "--ignore at\n" in said
+    assert run("inspect", path, "--target", "y", "--ignore", "at").exit_code == 0

@@ -107,7 +107,8 @@ def guessed_delimiter(lines: Sequence[str], quote: str = '"') -> str:
     scores = {mark: _fit_of(lines, mark, quote) for mark in (*DELIMITERS, BLANKS)}
     best = max(DELIMITERS, key=lambda mark: scores[mark])
     if scores[BLANKS][0] > scores[best][0] + BLANKS_GAIN:
-        return BLANKS
+        # Cells of several words each have as many parts, but the names above them have not.
+        return best if _splits_all(lines, best, quote) and not _splits_all(lines, BLANKS, quote) else BLANKS
     if scores[best][0] >= USUAL_SHARE:
         return best
     # Ragged rows: by the heading alone, if a comma does not split it.
@@ -115,6 +116,12 @@ def guessed_delimiter(lines: Sequence[str], quote: str = '"') -> str:
         mark: len(next(iter(rows_in(lines[:1], mark, quote)), CSVLine(0, [])).cells) for mark in DELIMITERS
     }
     return "," if widths[","] > 1 else max(DELIMITERS, key=lambda mark: widths[mark])
+
+
+def _splits_all(lines: Sequence[str], mark: str, quote: str) -> bool:
+    """Return True if a mark splits the first line and all others into the same number of cells."""
+    widths = {len(row.cells) for row in rows_in(lines, mark, quote)}
+    return len(widths) == 1 and widths != {1}
 
 
 def _fit_of(lines: Sequence[str], mark: str, quote: str) -> tuple[float, int]:

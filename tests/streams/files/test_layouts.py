@@ -188,6 +188,7 @@ def test_rows_that_only_look_like_a_header_or_units_are_data(tmp_path: Path) -> 
         (["5,1;3,5;a", "4,9;3,0;b"], ";"),
         (["18.0  8\t307", "15.0  6\t350"], " "),
         (['a,"x; y"', 'b,"z; w"'], ","),
+        (["lasts\tat", *(f"{k}h {k}m\t(40.{k}, -73.{k}) {k}" for k in range(10, 40))], "\t"),
     ],
 )
 def test_the_delimiter_leaves_whole_cells(lines: list[str], delimiter: str) -> None:
