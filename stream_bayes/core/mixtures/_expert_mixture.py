@@ -2,9 +2,14 @@
 
 The first layer mixes the experts several ways at once. A linear mixer weighs their probabilities and shares its weights
 out by Bayes' rule, with a small chance at each event that another expert becomes the best (fixed share). A logarithmic
-mixer adds their logarithms with weights of its own, which follow the gradient of the log-loss: experts that are right
-about different things are better together than each alone, and one that is too sure is scaled down. The second layer is
-a linear mixer of the mixers.
+mixer adds their logarithms with weights of its own: experts that are right about different things are better together
+than each alone, and one that is too sure is scaled down. Its weights follow the gradient g of the log-likelihood at a
+fixed rate, or they have a normal posterior, with covariance P, and walk at random:
+
+    P <- P - P g (P g)' / (1 + g' P g)        weights <- weights + P g        P <- P + walk, up to the prior's variance
+
+g g' is in place of the likelihood's curvature, as in the online Newton step. What experts have in common is learned so
+as one direction, and how they differ as others. The second layer is a linear mixer of the mixers.
 
 Experts come in groups, one for each store. A sleeping group has no part in an answer and need not predict; the weights
 of its experts stay as they were. The gain of a group is the loss that answers would have without it: groups without
@@ -20,6 +25,7 @@ from cython.cimports.libc.math import exp, fabs, log, sqrt
 # The share of each expert's and mixer's probability that is spread over the labels, so that no loss is infinite.
 DOUBT = cython.declare(cython.double, 1e-3)
 GAIN_LEFT = cython.declare(cython.double, 0.998)  # of a gain, after another event
+PRIOR_VARIANCE = cython.declare(cython.double, 0.05)  # of a weight with a posterior
 
 
 @cython.cclass
@@ -27,9 +33,9 @@ class ExpertMixture:
     """Weights of experts, and of the mixers of them.
 
     `switching` has for each linear mixer the chance that the best expert changes with an event; `rates` for each
-    logarithmic mixer the rate at which its weights follow the gradient. `final_switching` is the chance that the best
-    mixer changes with an event. `group_of` is the group of each expert, from 0 up; by default each is a group of its
-    own.
+    logarithmic mixer the rate at which its weights follow the gradient, `walks` for each with a posterior the variance
+    that a weight gains with an event. `final_switching` is the chance that the best mixer changes with an event.
+    `group_of` is the group of each expert, from 0 up; by default each is a group of its own.
 
     Notes
     -----
@@ -54,12 +60,14 @@ class ExpertMixture:
     (0.9, True)
     """
 
-    def __init__(self, experts, switching, rates, final_switching: cython.double, group_of=None):
+    def __init__(self, experts, switching, rates, final_switching: cython.double, group_of=None, walks=()):
         self.experts = experts
         self.switching = np.array(switching, np.float64)
         self.rates = np.array(rates, np.float64)
+        self.walks = np.array(walks, np.float64)
         self.final_switching = final_switching
-        self.mixers = len(switching) + len(rates)
+        self.mixers = len(switching) + len(rates) + len(walks)
+        self.followed = len(switching) + len(rates)  # the first mixer with a posterior
         self.labels = 0
         self.group_of = np.array(range(experts) if group_of is None else group_of, np.longlong)
         self.groups = int(np.max(self.group_of)) + 1
@@ -67,6 +75,10 @@ class ExpertMixture:
         self.is_asleep = np.zeros(self.groups, np.uint8)
         self.weights = np.full((self.mixers, experts), 1.0 / experts)
         self.final_weights = np.full(self.mixers, 1.0 / self.mixers)
+        self.covariance = np.zeros((len(walks), experts, experts))
+        for one in np.asarray(self.covariance):
+            np.fill_diagonal(one, PRIOR_VARIANCE)
+        self.slope, self.step = np.zeros(experts), np.zeros(experts)
         self.widen(2)
 
     def __reduce__(self):
@@ -76,6 +88,7 @@ class ExpertMixture:
             list(self.rates),
             self.final_switching,
             list(self.group_of),
+            list(self.walks),
         )
         return ExpertMixture, settings, self.state()
 
@@ -83,12 +96,15 @@ class ExpertMixture:
         self.load(state)
 
     def state(self) -> dict:
-        """Return the weights as lists, of the mixers and of the experts in each, with each group's gain and sleep."""
+        """Return the weights as lists, of the mixers and of the experts in each, with their covariances, and each
+        group's gain and sleep.
+        """
         return {
             "gain": np.asarray(self.gain).tolist(),
             "asleep": np.asarray(self.is_asleep).tolist(),
             "final": np.asarray(self.final_weights).tolist(),
             "experts": np.asarray(self.weights).tolist(),
+            "covariance": np.asarray(self.covariance).tolist(),
         }
 
     def load(self, state):
@@ -97,6 +113,8 @@ class ExpertMixture:
         self.is_asleep = np.array(state["asleep"], np.uint8)
         self.final_weights = np.array(state["final"], np.float64)
         self.weights = np.array(state["experts"], np.float64)
+        shape = (len(self.walks), self.experts, self.experts)
+        self.covariance = np.array(state["covariance"], np.float64).reshape(shape)
 
     @cython.cfunc
     def widen(self, labels: cython.Py_ssize_t):
@@ -238,6 +256,7 @@ class ExpertMixture:
         """Let a group sleep; in logarithmic mixers the others take over its weight, so that answers stay as sure."""
         m: cython.Py_ssize_t
         e: cython.Py_ssize_t
+        other: cython.Py_ssize_t
         gone: cython.double
         left: cython.double
         self.is_asleep[group] = True
@@ -251,6 +270,12 @@ class ExpertMixture:
             for e in range(self.experts):
                 if not self.sleeps(e) and self.weights[m, e] > 0.0:
                     self.weights[m, e] *= (left + gone) / left
+        for m in range(self.covariance.shape[0]):  # what was learned of its weights goes with them
+            for e in range(self.experts):
+                if self.group_of[e] == group:
+                    for other in range(self.experts):
+                        self.covariance[m, e, other] = self.covariance[m, other, e] = 0.0
+                    self.covariance[m, e, e] = PRIOR_VARIANCE
 
     def wake(self, group: cython.Py_ssize_t):
         """Let a group take part again; in logarithmic mixers it begins without weight."""
@@ -282,8 +307,10 @@ class ExpertMixture:
                 self.share_out(
                     self.weights[m], self.likely, self.experts, label, weight, self.switching[m], True
                 )
-            else:
+            elif m < self.followed:
                 self.descend(m, label, weight)
+            else:
+                self.condition(m, label, weight)
         return loss
 
     @cython.cfunc
@@ -318,16 +345,51 @@ class ExpertMixture:
     def descend(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
         """Move the weights of a logarithmic mixer against the gradient of its log-loss."""
         e: cython.Py_ssize_t
+        rate: cython.double = self.rates[m - self.switching.shape[0]] * weight
+        self.write_slope(m, label)
+        for e in range(self.experts):
+            self.weights[m, e] += rate * self.slope[e]
+
+    @cython.cfunc
+    def write_slope(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t):
+        """Write the gradient of a label's log-likelihood by the weights of a logarithmic mixer; 0 of those asleep."""
+        e: cython.Py_ssize_t
         k: cython.Py_ssize_t
         expected: cython.double
-        rate: cython.double = self.rates[m - self.switching.shape[0]] * weight
         for e in range(self.experts):
+            self.slope[e] = 0.0
             if self.sleeps(e):
                 continue
             expected = 0.0
             for k in range(self.labels):
                 expected += self.mixed[m, k] * self.logarithm[e, k]
-            self.weights[m, e] += rate * (self.logarithm[e, label] - expected)
+            self.slope[e] = self.logarithm[e, label] - expected
+
+    @cython.cfunc
+    def condition(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
+        """Update the posterior of a mixer's weights by a label that came true, then let them walk."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        total: cython.double
+        curvature: cython.double = 0.0
+        walk: cython.double = self.walks[m - self.followed]
+        covariance: cython.double[:, ::1] = self.covariance[m - self.followed]
+        slope: cython.double[::1] = self.slope
+        step: cython.double[::1] = self.step
+        self.write_slope(m, label)
+        for i in range(self.experts):
+            total = 0.0
+            for j in range(self.experts):
+                total += covariance[i, j] * slope[j]
+            step[i] = total
+            curvature += total * slope[i]
+        weight /= 1.0 + weight * curvature
+        for i in range(self.experts):
+            self.weights[m, i] += weight * step[i]
+            for j in range(self.experts):
+                covariance[i, j] -= weight * (step[i] * step[j])
+            if not self.sleeps(i):
+                covariance[i, i] = min(covariance[i, i] + walk, max(covariance[i, i], PRIOR_VARIANCE))
 
     @cython.cfunc
     def add_gains(self, label: cython.Py_ssize_t):

@@ -57,9 +57,10 @@ from stream_bayes.learners.base.traits import Traits
 
 __all__ = ["AdaptiveBayes"]
 
-SWITCHING = (0.005, 0.02)
-RATES = (0.0005, 0.002, 0.005, 0.02)
-FINAL_SWITCHING = 0.005
+SWITCHING = (0.001, 0.01)
+RATES = (0.002, 0.01, 0.04)
+WALKS = (1e-6, 1e-5)
+FINAL_SWITCHING = 0.002
 REPEATING = "last label again"
 MOVED = (TRENDS, DEPARTURES)  # what stores are shown that see numbers as departures
 HELD = {TREND: True}  # in an event that holds departures and no labels
@@ -77,9 +78,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins
-    or as Gaussians; a logistic regression on waves, and the nearest of the newest events. Some use numbers relative to
-    their recent mean, some also the last labels; one repeats the last label. Each event is predicted by all before it
-    is learned.
+    or as Gaussians; logistic regressions, plain and on waves, and the nearest of the newest events. Some use numbers
+    relative to their recent mean, some also the last labels; one repeats the last label. Each event is predicted by all
+    before it is learned.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     Notes
     -----
     The answer is a mixture of mixtures of the experts (`ExpertMixture` states the bound of its regret): over T events
-    it loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s
+    it loses at most some (s + 1) ln(20) + s ln(1,000) + T / 300 nats more than the best sequence of experts with s
     switches.
     Mixing logarithms is mostly far better than every single expert. What the mixture gives is then calibrated by how
     often such probabilities came true, as far as that helps (`Recalibration`).
@@ -164,7 +165,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         self._sleep = Sleep(len(self._stores))
         group_of = [number for number, store in enumerate(self._stores) for _ in store.experts]
         group_of += [len(self._stores)] * bool(label_memory)
-        self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of)
+        self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of, WALKS)
         self._recalibration = Recalibration()
         self._panel = self._new_panel()
         self._known = len(self._labels)  # labels that hold samples or were declared: the first codes

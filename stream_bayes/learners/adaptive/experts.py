@@ -44,12 +44,14 @@ MOST_PAIRED_VALUES = (
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
-PARTS = 76  # of the memory, of which the stores have 72; the rest is for the newest events
+PARTS = 84  # of the memory, of which the stores have 80; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=1280)
+FIVE = Binning(bins=5, after=20, window=1280)
 MIDDLE = Binning(bins=10, after=10, window=1280)
 FINE = Binning(bins=20, after=160, window=1280)
+FINEST = Binning(bins=40, after=320, window=1280)
 
 
 class Store(NamedTuple):
@@ -113,35 +115,29 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         experts = tuple(f"{reading}, {name}" for reading in readings)
         return store(experts, LiveChoice, inputs, parts, readings=readings, **settings)
 
-    def kdb(name: str, parts: int, half_life: float | None) -> Store:
+    def kdb(name: str, k: int, parts: int, binning: Binning) -> Store:
         window = min(NEWEST_EVENTS, memory * parts // PARTS // EVENT_BYTES)
-        return store((name,), KDB, PAIRED, parts, k=3, window=window, binning=COARSE, half_life=half_life)
+        return store((name,), KDB, PAIRED, parts, k=k, window=window, binning=binning)
+
+    def logistic(name: str, parts: int, **settings: Any) -> Store:
+        return store((name,), BayesianLogistic, FEATURES, parts, max_values=MOST_PAIRED_VALUES, **settings)
 
     # Naive Bayes comes first: it uses all features, and refuses an event before another store adds names from it.
     made = [
         store(("Gaussian nb",), NaiveBayes, FEATURES, 5),
-        store(("Gaussian nb, half-life 500",), NaiveBayes, FEATURES, 2, half_life=500.0),
         store(("Gaussian nb, half-life 50",), NaiveBayes, FEATURES, 2, half_life=50.0),
         store(("lda, half-life 1000",), LDA, FEATURES, 7, half_life=1000.0),
         pairs("10 bins", ("nb", "tan", "aode"), PAIRED, 14, binning=MIDDLE),
-        pairs("10 bins, half-life 500", ("tan", "aode"), PAIRED, 8, binning=MIDDLE, half_life=500.0),
-        pairs("20 bins, half-life 500", ("nb", "aode"), PAIRED, 4, binning=FINE, half_life=500.0),
-        pairs("20 bins, half-life 100", ("nb", "aode"), PAIRED, 4, binning=FINE, half_life=100.0),
-        kdb("kdb, 3 bins", 3, None),
-        kdb("kdb, 3 bins, half-life 500", 2, 500.0),
+        store(("nb, 40 bins",), NaiveBayes, PAIRED, 1, numbers=FINEST),
+        pairs("10 bins, half-life 500", ("tan",), PAIRED, 8, binning=MIDDLE, half_life=500.0),
+        pairs("10 bins, half-life 100", ("aode",), PAIRED, 8, binning=MIDDLE, half_life=100.0),
+        kdb("kdb of three, 3 bins", 3, 4, COARSE),
+        kdb("kdb of two, 5 bins", 2, 6, FIVE),
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
         pairs("10 bins, trends", ("aode",), DEPARTURES, 4, binning=MIDDLE),
         pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
-        store(
-            ("Fourier logistic, half-life 500",),
-            BayesianLogistic,
-            FEATURES,
-            4,
-            features=FOURIER,
-            strength=0.1,
-            half_life=500.0,
-            max_values=MOST_PAIRED_VALUES,
-        ),
+        logistic("logistic, half-life 2000", 4, half_life=2000.0),
+        logistic("Fourier logistic, half-life 500", 4, features=FOURIER, strength=0.1, half_life=500.0),
         store(("neighbours",), NearestNeighbours, FEATURES, 4),
     ]
     return made if label_names else [each for each in made if each.inputs not in (LABELS, TRENDS)]

@@ -11,7 +11,7 @@ from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
 __all__ = ["Sleep"]
 
 TRIAL = 1_000  # events that a store is awake at least before it may sleep
-LEAST_GAIN = 0.0  # nats an event: a store whose gain is not above may sleep
+LEAST_GAIN = 0.002  # nats an event: a store whose gain is not above may sleep
 FIRST_SLEEP, LONGEST_SLEEP = 1_000, 16_000  # events; each sleep is twice as long as the one before
 PAUSE = 200  # events between two that fall asleep, so that the others' weights follow
 MOST_ASLEEP = 0.75  # of the stores

@@ -38,7 +38,9 @@ class _Weights(ValueCodec):
         return state
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        final, experts, gains, asleep = location.fields(saved, "final", "experts", "gain", "asleep")
+        final, experts, covariance, gains, asleep = location.fields(
+            saved, "final", "experts", "covariance", "gain", "asleep"
+        )
         rows = [ListOf(FINITE).decode(row, None, location) for row in location.items(experts)]
         shares = ListOf(WEIGHT).decode(final, None, location)
         gain, sleepers = (
@@ -46,17 +48,20 @@ class _Weights(ValueCodec):
             ListOf(COUNT).decode(asleep, None, location),
         )
         linear = rows[: len(made.switching)]
+        square = ListOf(ListOf(ListOf(FINITE))).decode(covariance, None, location)
         fits = (
             len(shares) == made.mixers == len(rows)
             and all(len(row) == made.experts for row in rows)
             and all(_are_shares(row) for row in (shares, *linear))
+            and all(_is_covariance(one, made.experts) for one in square)
+            and len(square) == len(made.walks)
             and len(gain) == len(sleepers) == made.groups
             and set(sleepers) <= {0, 1}
             and not all(sleepers)
         )
         if not fits:
             raise location.altered(f"weights of {made.mixers} mixers of {made.experts} experts", saved)
-        made.load({"final": shares, "experts": rows, "gain": gain, "asleep": sleepers})
+        made.load({"final": shares, "experts": rows, "covariance": square, "gain": gain, "asleep": sleepers})
         return made
 
 
@@ -88,6 +93,14 @@ class _Corrections(ValueCodec):
 def _are_shares(weights: list[float]) -> bool:
     """Return True if weights are positive and add up to 1."""
     return min(weights) > 0.0 and bool(np.isclose(sum(weights), 1.0, rtol=0.0, atol=1e-6))
+
+
+def _is_covariance(rows: list[list[float]], size: int) -> bool:
+    """Return True for a symmetric matrix of that size without a variance below 0."""
+    if len(rows) != size or any(len(row) != size for row in rows):
+        return False
+    matrix = np.array(rows)
+    return bool(np.array_equal(matrix, matrix.T)) and bool(np.diagonal(matrix).min() >= 0.0)
 
 
 class _Names(ListOf):

@@ -60,6 +60,58 @@ def test_it_is_what_the_formulas_say(labels: int) -> None:
     )
 
 
+def by_a_posterior(probabilities: np.ndarray, labels: np.ndarray, walk: float) -> np.ndarray:
+    """Return what a mixture with one mixer answers whose weights have a normal posterior, by inverted matrices."""
+    count = probabilities.shape[1]
+    weights, precision = np.full(count, 1 / count), np.eye(count) / 0.05
+    found = []
+    for row, label in zip(with_doubt(probabilities), labels, strict=True):
+        powers = np.prod(row ** weights[:, None], axis=0)
+        mixed = with_doubt(powers / powers.sum())
+        found.append(mixed)
+        slope = np.log(row[:, label]) - np.log(row) @ mixed
+        covariance = np.linalg.inv(precision + np.outer(slope, slope))
+        weights = weights + covariance @ slope
+        grown = np.diagonal(covariance) + walk
+        np.fill_diagonal(covariance, np.minimum(grown, np.maximum(np.diagonal(covariance), 0.05)))
+        precision = np.linalg.inv(covariance)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("walk", [0.0, 1e-3])
+@pytest.mark.parametrize("labels", [2, 5])
+def test_weights_with_a_posterior_are_what_the_formulas_say(labels: int, walk: float) -> None:
+    probabilities, outcomes = random_stream(labels, 200, 4, labels)
+    found = answers(ExpertMixture(4, [], [], 0.0, walks=[walk]), probabilities, outcomes)
+    np.testing.assert_allclose(found, by_a_posterior(probabilities, outcomes, walk), rtol=1e-7)
+
+
+def test_a_posterior_learns_the_difference_of_two_experts_that_are_nearly_alike() -> None:
+    """The same chance twice, and once more with what the others lack: a fixed rate moves all three alike."""
+    rng, losses = np.random.default_rng(3), []
+    known, lacking = rng.normal(size=(2000, 2)).T
+    outcomes = (rng.random(2000) < 1 / (1 + np.exp(-2 * known - lacking))).astype(int)
+    chances = 1 / (1 + np.exp(-np.stack([2 * known, 2 * known, 2 * known + 0.3 * lacking], axis=1)))
+    for rates, walks in (([0.01], []), ([], [1e-6])):
+        mixture = ExpertMixture(3, [], rates, 0.0, walks=walks)
+        found = answers(mixture, np.stack([1 - chances, chances], axis=2), outcomes)
+        losses.append(-np.log(found[1000:][np.arange(1000), outcomes[1000:]]).mean())
+    assert losses[1] < losses[0] - 0.01
+
+
+def test_nothing_is_learned_of_the_weight_of_a_sleeping_expert_which_wakes_as_at_first() -> None:
+    mixture = ExpertMixture(3, [0.01], [], 0.01, walks=[1e-6])
+    probabilities, outcomes = random_stream(1, 100, 3, 2)
+    answers(mixture, probabilities, outcomes)
+    mixture.put_to_sleep(1)
+    asleep = float(mixture.weights[1, 1])
+    answers(mixture, probabilities, outcomes)
+    assert mixture.weights[1, 1] == asleep
+    mixture.wake(1)
+    np.testing.assert_array_equal(np.asarray(mixture.covariance)[0, 1], [0.0, 0.05, 0.0])
+    assert mixture.weights[1, 1] == 0.0
+
+
 @settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), switches=st.integers(0, 4), rate=st.sampled_from([0.001, 0.01, 0.1]))
 def test_it_keeps_its_bound_against_any_sequence_of_experts(seed: int, switches: int, rate: float) -> None:
