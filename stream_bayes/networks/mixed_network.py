@@ -59,7 +59,7 @@ __all__ = ["MixedNetwork", "declared_variables"]
 
 X = Mapping[Any, Any]
 FIRST_SEARCH = 50  # events
-LEAST_ROWS = 20  # rows with all variables, for a search
+LEAST_ROWS = 20  # for a search
 MOST_VARIABLES = 64
 TAIL_EVENTS = 200
 NO_TAIL = (-1, frozenset[Any](), ScoreTail([]))  # clock, variables, scores
@@ -359,10 +359,9 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         recent = [(self._scored(values), weight) for values, weight in self._recent]
         events = [values for values, _ in recent]
         often = {v: kind for v, kind in kinds.items() if 2 * sum(v in x for x in events) > len(events)}
-        rows = [x for x in events if often.keys() <= x.keys()]
-        if len(rows) < LEAST_ROWS or len(often) < 2:
+        if len(events) < LEAST_ROWS or len(often) < 2:
             return
-        sample = MixedSample.of(rows, often, self.store.declared)
+        sample = MixedSample.of(events, often, self.store.declared)
         scorer = MixedScorer(sample, float(self.strength))
         found = climb_mixed(self._limits(sample.variables), scorer).structure
         parents = {v: found.parents(v) if v in found else () for v in self.store.structure.variables}

@@ -122,3 +122,18 @@ def test_a_number_that_does_not_differ_is_no_parent(score: str) -> None:
     model = MixedNetwork()
     model.learn_many(rows)
     assert not any("c" in edge for edge in model.structure.edges)
+
+
+def test_gaps_in_every_row_hide_no_dependence_from_a_live_search() -> None:
+    rng = np.random.default_rng(8)
+    model = MixedNetwork()
+    for _ in range(410):
+        kind, size = "ab"[rng.integers(2)], float(rng.normal())
+        row: dict[str, Any] = {"kind": kind, "size": size, "price": 3.0 * size + float(rng.normal())}
+        row |= {"level": 2.0 * (kind == "b") + float(rng.normal())}
+        row |= {f"noise {k}": float(rng.normal()) for k in range(8)}
+        gone = rng.choice(sorted(row), 3, replace=False)
+        model.learn_one({v: x for v, x in row.items() if v not in gone})
+    edges = {frozenset(edge) for edge in model.structure.edges}
+    assert edges >= {frozenset(("size", "price")), frozenset(("kind", "level"))}
+    assert len(edges) <= 4  # of 66, of which chance makes one in the mean

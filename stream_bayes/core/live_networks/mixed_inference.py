@@ -56,6 +56,9 @@ class MixedQuestion(NamedTuple):
     # The missing numbers above names, the target last, with the bounds of their bins; none: its median stands for it.
     cut: list[tuple[Value, list[float]]]
     below: list[Value]  # the names below them
+    # By which numbers of `cut` are still missing, the numbers that depend on one another, and the names above them.
+    parts: dict[tuple[bool, ...], list[tuple[list[Value], list[Value]]]]
+    answers: dict[Any, tuple[float, StudentT | None]]  # of a part, for each combination of the names above it
 
     @property
     def by_bin(self) -> Value | None:
@@ -319,7 +322,7 @@ class MixedInference:
             )
             for p in sorted(above, key=lambda p: p == target)
         ]
-        return MixedQuestion(target, numbers, len(missing) < 2 and not depend, cut, below)
+        return MixedQuestion(target, numbers, len(missing) < 2 and not depend, cut, below, {}, {})
 
     def _parts(
         self,
@@ -334,11 +337,11 @@ class MixedInference:
         """
         density = self._students if question.is_complete else self._gaussians
         if done == len(question.cut):
-            log_density, predicted = density(question.numbers, values, question.target)
+            log_density, predicted = density(question, values, question.target)
             yield log_density + self._log_of_names(question.below, values), values, predicted
             return
         v, edges = question.cut[done]
-        log_density, alone = density(question.numbers, values, v)
+        log_density, alone = density(question, values, v)
         assert alone is not None
         if rng is not None and v != question.by_bin:
             there = {**values, v: alone.quantile(rng.random())}
@@ -382,10 +385,10 @@ class MixedInference:
         return total
 
     def _students(
-        self, numbers: list[Value], values: Mapping[Value, Any], target: Value | None
+        self, question: MixedQuestion, values: Mapping[Value, Any], target: Value | None
     ) -> tuple[float, StudentT | None]:
         total, forecast = 0.0, None
-        for v in numbers:
+        for v in question.numbers:
             if v not in values and v != target:
                 continue  # nothing observed depends on it
             parents = [values[p] for p in self.counts.numeric_parents(v)]
@@ -397,40 +400,84 @@ class MixedInference:
         return total, forecast
 
     def _gaussians(
+        self, question: MixedQuestion, values: Mapping[Value, Any], target: Value | None
+    ) -> tuple[float, StudentT | None]:
+        """Condition the joint Gaussian of all numbers on the observed ones: each part that depends on no other alone,
+        once for each combination of the names above it.
+        """
+        total, forecast = 0.0, None
+        filled = tuple(values.get(v) for v, _ in question.cut)
+        cuts = tuple(value is None for value in filled)
+        if cuts not in question.parts:
+            question.parts[cuts] = [*self._independent(question.numbers, values)]
+        for number, (part, above) in enumerate(question.parts[cuts]):
+            asked = target if target in part else None
+            if asked is None and not any(v in values for v in part):
+                continue
+            key = (number, asked, filled, tuple(values[p] for p in above))
+            if key not in question.answers:
+                question.answers[key] = self._gaussian(part, values, asked)
+            log_density, predicted = question.answers[key]
+            total += log_density
+            forecast = predicted or forecast
+        return total, forecast
+
+    def _independent(
+        self, numbers: list[Value], values: Mapping[Value, Any]
+    ) -> Iterator[tuple[list[Value], list[Value]]]:
+        """Yield the numbers that depend on one another, given those observed, and the names above them."""
+        parts: list[list[Value]] = []
+        for v in numbers:
+            missing = {p for p in self.counts.numeric_parents(v) if p not in values}
+            linked = [part for part in parts if not missing.isdisjoint(part)]
+            parts = [part for part in parts if missing.isdisjoint(part)]
+            parts.append([*itertools.chain(*linked), v])
+        for part in parts:
+            part.sort(key=numbers.index)
+            yield part, [*dict.fromkeys(p for v in part for p in self.counts.nominal_parents(v))]
+
+    def _gaussian(
         self, numbers: list[Value], values: Mapping[Value, Any], target: Value | None
     ) -> tuple[float, StudentT | None]:
-        """Condition the joint Gaussian of all numbers, in the units of each variable alone, on the observed ones."""
+        """Condition the joint Gaussian of some numbers, in the units of each variable alone, on the observed ones."""
         size = len(numbers)
         row = {v: k for k, v in enumerate(numbers)}
         units = [self.families.unit(v) for v in numbers]
         mean, covariance = np.zeros(size), np.zeros((size, size))
         for k, v in enumerate(numbers):
             line = self.families.numeric(v, values).linear()
-            above = [row[p] for p in self.counts.numeric_parents(v)]
-            scale = np.array([units[each].spread for each in above]) / units[k].spread
-            slopes = np.array(line.slopes) * scale
-            offset = line.intercept - units[k].mean
-            offset += math.fsum(
-                slope * units[each].mean for slope, each in zip(line.slopes, above, strict=True)
-            )
-            mean[k] = offset / units[k].spread + slopes @ mean[above]
-            covariance[k, :k] = covariance[:k, k] = slopes @ covariance[above, :k]
-            covariance[k, k] = line.variance / units[k].spread ** 2 + slopes @ covariance[k, above]
+            spread, offset = units[k].spread, [line.intercept, -units[k].mean]
+            covariance[k, k] = line.variance / spread**2
+            for p, slope in zip(self.counts.numeric_parents(v), line.slopes, strict=True):
+                unit = self.families.unit(p)
+                offset.append(slope * unit.mean)
+                if p in values:
+                    mean[k] += slope * unit.spread / spread * standardised(values[p], unit)
+                else:
+                    mean[k] += slope * unit.spread / spread * mean[row[p]]
+                    covariance[k, :k] += slope * unit.spread / spread * covariance[row[p], :k]
+            mean[k] += math.fsum(offset) / spread
+            covariance[:k, k] = covariance[k, :k]
+            for p, slope in zip(self.counts.numeric_parents(v), line.slopes, strict=True):
+                if p not in values:
+                    covariance[k, k] += slope * self.families.unit(p).spread / spread * covariance[k, row[p]]
         seen = [k for k, v in enumerate(numbers) if v in values]
         away = np.array([standardised(values[numbers[k]], units[k]) for k in seen]) - mean[seen]
         factor = np.linalg.cholesky(covariance[np.ix_(seen, seen)])
-        partial = scipy.linalg.solve_triangular(factor, away, lower=True)
+        partial = scipy.linalg.solve_triangular(factor, away, lower=True) if seen else away
         log_density = -0.5 * float(partial @ partial) - math.fsum(np.log(np.diag(factor)).tolist())
         log_density -= 0.5 * len(seen) * math.log(2.0 * math.pi)
         log_density -= math.fsum(math.log(units[k].spread) for k in seen)
-        if target is None or target not in row:
+        if target is None:
             return log_density, None
         k = row[target]
-        gain = scipy.linalg.solve_triangular(factor, covariance[seen, k], lower=True)
-        variance = max(float(covariance[k, k] - gain @ gain), LEAST_VARIANCE)
+        variance, location = float(covariance[k, k]), float(mean[k])
+        if seen:
+            gain = scipy.linalg.solve_triangular(factor, covariance[seen, k], lower=True)
+            variance, location = variance - float(gain @ gain), location + float(gain @ partial)
         unit = units[k]
-        location = unit.mean + unit.spread * float(mean[k] + gain @ partial)
-        return log_density, StudentT(location, unit.spread * math.sqrt(variance), math.inf)
+        scale = unit.spread * math.sqrt(max(variance, LEAST_VARIANCE))
+        return log_density, StudentT(unit.mean + unit.spread * location, scale, math.inf)
 
 
 def _log_of_sum(logs: list[float]) -> float:

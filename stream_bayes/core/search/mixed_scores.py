@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -43,7 +43,8 @@ LEAST_VARIANCE = (
 
 @dataclass(frozen=True)
 class MixedSample:
-    """Rows without missing values: `codes` of each nominal variable, `numbers` of the others, by column.
+    """Rows of events: `codes` of each nominal variable, `numbers` of the others, by column; of a column with gaps,
+    `present` has the rows that it is in.
 
     Names that occur once share a code: of each alone nothing is learned, and apart they would seem to depend on
     whatever tells rows apart.
@@ -56,6 +57,7 @@ class MixedSample:
     sizes: dict[int, int]
     numbers: dict[int, Floats]
     declared: dict[int, Cuts]
+    present: dict[int, NDArray[np.bool_]]
 
     @classmethod
     def of(
@@ -64,10 +66,11 @@ class MixedSample:
         kinds: Mapping[Value, bool],
         declared: Declared,
     ) -> Self:
-        """Return the sample of rows that have all variables of `kinds`, `{variable: True if numeric}`."""
+        """Return the sample of rows over the variables of `kinds`, `{variable: True if numeric}`, which have values."""
         variables = tuple(sorted(kinds, key=name_order))
-        columns = {k: [values[v] for values in rows] for k, v in enumerate(variables)}
-        numbers = {k: np.array(columns[k], np.float64) for k, v in enumerate(variables) if kinds[v]}
+        there = {k: np.array([v in values for values in rows], bool) for k, v in enumerate(variables)}
+        columns = {k: [values[v] for values in rows if v in values] for k, v in enumerate(variables)}
+        numbers = {k: _among(there[k], columns[k], np.float64) for k, v in enumerate(variables) if kinds[v]}
         codes, sizes = {}, {}
         for k, v in enumerate(variables):
             if not kinds[v]:
@@ -75,10 +78,24 @@ class MixedSample:
                 named = {value for value in times if times[value] > 1} | {*declared.states.get(v, ())}
                 code = {value: number for number, value in enumerate(sorted(named, key=name_order))}
                 once = len(code)  # the code of all that occur once
-                codes[k] = np.array([code.get(value, once) for value in columns[k]], np.int64)
+                codes[k] = _among(there[k], [code.get(value, once) for value in columns[k]], np.int64)
                 sizes[k] = once + (len(named) < len({*named, *times}))
         cuts = {k: declared.cuts[v] for k, v in enumerate(variables) if v in declared.cuts}
-        return cls(variables, codes, sizes, numbers, cuts)
+        gaps = {k: rows_there for k, rows_there in there.items() if not rows_there.all()}
+        return cls(variables, codes, sizes, numbers, cuts, gaps)
+
+    def part(self, columns: Iterable[int]) -> Self:
+        """Return the sample of some columns, over the rows that have all of them."""
+        columns = [*columns]
+        rows = np.ones(len(self), bool)
+        for k in columns:
+            rows &= self.present.get(k, True)
+        return replace(
+            self,
+            codes={k: self.codes[k][rows] for k in columns if k in self.codes},
+            numbers={k: self.numbers[k][rows] for k in columns if k in self.numbers},
+            present={},
+        )
 
     def __len__(self) -> int:
         return len(next(iter((*self.codes.values(), *self.numbers.values())), ()))
@@ -87,26 +104,34 @@ class MixedSample:
 class MixedScorer:
     """Scores of families of one mixed sample, each computed once. `strength` is the weight of the prior, in events; 0
     for BIC.
+
+    A family with gaps has the score of its child alone over the rows that have it, and what its parents add: the
+    gain over the rows that have all, taken for as many as have the child.
     """
 
     def __init__(self, sample: MixedSample, strength: float) -> None:
         self.sample = sample
         self.strength = strength
         self.families = 0
+        self._parts: dict[frozenset[int], MixedScorer] = {}
         self._scores: dict[tuple[int, frozenset[int]], float] = {}
         self._groups: dict[tuple[GroupColumn, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._cuts: dict[tuple[int, int], EdgeCuts] = {}
         self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
-        self._spread = {k: _spread(column) for k, column in sample.numbers.items()}
+        whole = {k: column for k, column in sample.numbers.items() if k not in sample.present}
+        self._spread = {k: _spread(column) for k, column in whole.items()}
         # Nothing depends on a number that does not differ; it would make up for the prior of the mean.
-        self._constant = {k for k, column in sample.numbers.items() if _is_constant(column)}
-        self._scaled = {k: (x - x.mean()) / self._spread[k] for k, x in sample.numbers.items()}
+        self._constant = {k for k, column in whole.items() if _is_constant(column)}
+        self._scaled = {k: (x - x.mean()) / self._spread[k] for k, x in whole.items()}
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
         key = child, frozenset(parents)
         if key not in self._scores:
             self.families += 1
+            if not self.sample.present.keys().isdisjoint((child, *parents)):
+                self._scores[key] = self._over_gaps(child, parents)
+                return self._scores[key]
             names = sorted(p for p in parents if p in self.sample.codes)
             numbers = sorted(p for p in parents if p in self.sample.numbers and p not in self._constant)
             if child in self.sample.codes:
@@ -116,6 +141,23 @@ class MixedScorer:
                 self._scores[key] = self._number(child, tuple(names), numbers)
         return self._scores[key]
 
+    def _over_gaps(self, child: int, parents: Sequence[int]) -> float:
+        if not parents:
+            alone = self._part([child])
+            return alone.score(child, ()) if len(alone.sample) else 0.0
+        part = self._part([child, *parents])
+        if len(part.sample) < 2:
+            return self.score(child, ())
+        share = len(part.sample) / len(self._part([child]).sample)
+        return self.score(child, ()) + (part.score(child, parents) - part.score(child, ())) / share
+
+    def _part(self, columns: Sequence[int]) -> MixedScorer:
+        """Return the scorer over the rows that have some columns."""
+        key = frozenset(columns)
+        if key not in self._parts:
+            self._parts[key] = MixedScorer(self.sample.part(sorted(key)), self.strength)
+        return self._parts[key]
+
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> Floats:
         """Return the scores of a child with these parents and each candidate in turn."""
         return np.array([self.score(child, [*parents, candidate]) for candidate in candidates])
@@ -123,6 +165,8 @@ class MixedScorer:
     def cuts(self, parent: int, child: int) -> EdgeCuts:
         """Return the cuts of a number above a name; declared ones cost nothing."""
         edge, sample = (parent, child), self.sample
+        if not sample.present.keys().isdisjoint(edge):
+            return self._part(edge).cuts(parent, child)
         if parent in sample.declared:
             return EdgeCuts(sample.declared[parent], 0.0)
         if edge not in self._cuts:
@@ -211,6 +255,13 @@ def _multigamma(twice: Floats, size: int) -> Floats:
     parts = scipy.special.gammaln(0.5 * (twice[:, None] - np.arange(size)))
     logs: Floats = parts.sum(axis=1) + 0.25 * size * (size - 1) * math.log(math.pi)
     return logs
+
+
+def _among(rows: NDArray[np.bool_], values: Sequence[Any], kind: type) -> NDArray[Any]:
+    """Return a column with values in some rows, and 0 in the others."""
+    column: NDArray[Any] = np.zeros(len(rows), kind)
+    column[rows] = values
+    return column
 
 
 def _spread(column: Floats) -> float:
