@@ -3,7 +3,7 @@
 The counts of labelled events stay exact. Beside them, the newest events without a label are counted in every class with
 the probability of it, times a share from {0, 0.1, 0.4, 1}. The probabilities are estimated again from the labels
 alone whenever the data have grown by a quarter; an estimate that went on from the last one would keep its errors. The
-share is above 0 only if the newest labels, each by a model without it, are predicted better by two standard errors.
+share is the one by which the newest labels, each by a model without it, are predicted best.
 The answer is a mixture of that with such an estimate and that of the labels alone. Labels that come later choose the
 weight, each by the two answers before it was learned: it is the mean of eleven weights from 0 to 1 by how likely each
 made the labels, 0 being as likely beforehand as all others together. So all labels together are predicted worse by at
@@ -48,7 +48,6 @@ MOST_EVENTS = 3_000  # without a label
 MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
 LEAST_TOGETHER = 30
-ERRORS = 2.0  # standard errors by which the newest labels are predicted better
 WEIGHTS = np.linspace(0.0, 1.0, 11)  # of the estimate's answer in the mixture
 BEFOREHAND = np.log([0.5, *[0.05] * 10])
 STEPS = 2.0**20  # steps of a weight of 1: sums of such weights are exact, in any order
@@ -374,13 +373,12 @@ class LearnsUnlabelled(BayesClassifier):
         if unlabelled.events and is_enough and len(unlabelled.labelled) >= LEAST_TOGETHER:
             xs, ws = (list(column) for column in zip(*unlabelled.events, strict=True))
             alone = _losses(self._counting([], np.zeros((0, 0))), unlabelled)
-            least = 0.0
+            most = 0.0
             for share in SHARES:
                 model, weights = self._maximised(xs, ws, share)
-                gains = alone - _losses(model, unlabelled)
-                gain, error = float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(len(gains))
-                if gain > max(ERRORS * error, least):
-                    least = gain
+                gain = float((alone - _losses(model, unlabelled)).mean())
+                if gain > most:
+                    most = gain
                     unlabelled.counted, unlabelled.weights, unlabelled.share = xs, weights, share
         self._count_estimate(unlabelled)
 

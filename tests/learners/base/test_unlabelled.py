@@ -106,6 +106,14 @@ def test_where_the_model_is_wrong_the_labels_alone_count() -> None:
     assert loss(model, **world) <= loss(plain, **world) + 0.01
 
 
+def test_some_thirty_labels_are_enough_for_a_gain() -> None:
+    world: dict[str, Any] = {"sharp": 0.6}
+    model, plain = taught(NaiveBayes(unlabelled="em"), 1000, 30, **world), NaiveBayes()
+    for x, y in drawn(1000, 1, **world)[::30]:
+        plain.learn_one(x, y)
+    assert loss(model, **world) < loss(plain, **world) - 0.02
+
+
 def test_all_labels_together_lose_at_most_log_2() -> None:
     rng, most = np.random.default_rng(5), 0.0
     for copies, sharp in ((1, 0.65), (3, 0.6), (12, 0.55)):
