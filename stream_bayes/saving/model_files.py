@@ -35,7 +35,7 @@ from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.registry import Registry
 from stream_bayes.saving.model_snapshot import SECTION, has_own_state, snapshot_of
-from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
+from stream_bayes.saving.snapshots.single_file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 

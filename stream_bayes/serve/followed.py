@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from stream_bayes.errors import NoSnapshot
 from stream_bayes.registry import Registry
-from stream_bayes.saving.snapshots.file import read_snapshot
+from stream_bayes.saving.snapshots.single_file import read_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 

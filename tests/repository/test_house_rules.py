@@ -141,7 +141,7 @@ CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 # Only these rooms touch files, sockets, clocks and threads.
 OUTSIDE = """
 _build secret_masking private_files registry door networks.files saving.model_files saving.prior_files
-saving.snapshots.file saving.snapshots.file_system saving.snapshots.store
+saving.snapshots.single_file saving.snapshots.file_system saving.snapshots.store
 streams evaluation plots testing serve cli kafka workers
 mail.store mail.streams mail.server mail.commands mail.start demo
 """.split()

@@ -29,8 +29,8 @@ from stream_bayes.mail.store.change_journal import Change, ChangeJournal
 from stream_bayes.mail.store.identity import KEY_BYTES, IdKey
 from stream_bayes.mail.store.locks import holding_lock
 from stream_bayes.saving.model_snapshot import SECTION, snapshot_of
-from stream_bayes.saving.snapshots.file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.file_system import FileSystem
+from stream_bayes.saving.snapshots.single_file import read_snapshot, write_snapshot
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 
 __all__ = ["OpenFilter", "SpamHome"]

@@ -38,7 +38,7 @@ from stream_bayes.networks.files.network_files import ENDINGS, read_network
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.saving.prior_files import add_prior_of_file
 from stream_bayes.saving.river.catalogue import make_adaptive, make_transformer
-from stream_bayes.saving.snapshots.file import read_snapshot
+from stream_bayes.saving.snapshots.single_file import read_snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.contracts.sink import DeadLetter, NumberOutput, Output, Sink, TargetsOutput
 from stream_bayes.streams.contracts.source import Source
