@@ -540,7 +540,8 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 self._find_better(is_wide)
         elif self._due:
             number = self._due.pop(0)
-            self._begin_anew(number, self._ranked(number, self._best))
+            ranked, names = self._ranked(number, self._best), self._names[number]
+            self._begin_anew(number, ranked if names is None else ranked[: len(names)])  # as many as had room
             self._update_paired()
 
     def _follow_numbers(self) -> None:

@@ -119,8 +119,8 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         window = min(NEWEST_EVENTS, memory * parts // PARTS // EVENT_BYTES)
         return store((name,), KDB, PAIRED, parts, k=k, window=window, binning=binning)
 
-    def logistic(name: str, parts: int, **settings: Any) -> Store:
-        return store((name,), BayesianLogistic, FEATURES, parts, max_values=MOST_PAIRED_VALUES, **settings)
+    def logistic(name: str, inputs: str, parts: int, **settings: Any) -> Store:
+        return store((name,), BayesianLogistic, inputs, parts, max_values=MOST_PAIRED_VALUES, **settings)
 
     # Naive Bayes comes first: it uses all features, and refuses an event before another store adds names from it.
     made = [
@@ -136,8 +136,10 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),
         pairs("10 bins, trends", ("aode",), DEPARTURES, 4, binning=MIDDLE),
         pairs("20 bins, trends and last labels", ("aode",), TRENDS, 5, binning=FINE),
-        logistic("logistic, half-life 2000", 4, half_life=2000.0),
-        logistic("Fourier logistic, half-life 500", 4, features=FOURIER, strength=0.1, half_life=500.0),
+        logistic("logistic, half-life 2000", PAIRED, 4, half_life=2000.0),
+        logistic(
+            "Fourier logistic, half-life 500", FEATURES, 4, features=FOURIER, strength=0.1, half_life=500.0
+        ),
         store(("neighbours",), NearestNeighbours, FEATURES, 4),
     ]
     return made if label_names else [each for each in made if each.inputs not in (LABELS, TRENDS)]

@@ -296,7 +296,8 @@ class LearnsUnlabelled(BayesClassifier):
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        alone = super().predict_proba_one(x, **kwargs)
+        # What the method of the base does: calling that takes an eighth of a prediction.
+        alone: dict[Any, float] = self.reading.probabilities(self.store.encoder.lookup(x))
         unlabelled = self._unlabelled
         if unlabelled is None or unlabelled.estimate is None:
             return alone
