@@ -6,7 +6,7 @@ import binascii
 import re
 from typing import Final
 
-__all__ = ["cut_armour", "cut_uuencoded"]
+__all__ = ["cut_armour", "cut_uuencoded", "decoded_uuencode"]
 
 _BEGIN: Final = re.compile(r"^begin [0-7]{3,4} (\S[^\n]{0,100})\n", re.MULTILINE)
 _ARMOUR: Final = re.compile(
@@ -58,6 +58,18 @@ def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
         files.append((match[1].strip(), bytes(data)))
         place = end
     return "".join([*kept, text[place:]]), files
+
+
+def decoded_uuencode(body: bytes) -> bytes:
+    r"""Return the files in a body that is sent as uuencode, and the rest of its text.
+
+    Examples
+    --------
+    >>> decoded_uuencode(b"begin 644 a.txt\n%<&EL;',`\n`\nend\nnow"), decoded_uuencode(b"pills")
+    (b'pills\nnow', b'pills')
+    """
+    rest, files = cut_uuencoded(body.decode("latin-1"), len(body))
+    return b"\n".join([*(data for _, data in files), rest.encode("latin-1")])
 
 
 def cut_armour(text: str) -> tuple[str, bool]:

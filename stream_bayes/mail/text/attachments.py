@@ -14,6 +14,7 @@ from collections.abc import Callable
 from html import unescape
 from typing import Final, NamedTuple
 
+from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import decode_text
 from stream_bayes.mail.text.limits import (
     MAX_EXPANDED,
@@ -24,8 +25,9 @@ from stream_bayes.mail.text.limits import (
     MAX_STREAMS,
 )
 
-__all__ = ["AttachedText", "kind_of", "read_attachment"]
+__all__ = ["OCTETS", "AttachedText", "kind_of", "read_attachment"]
 
+OCTETS: Final = "application/octet-stream"
 OFFICE_PACKS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 # By the ending of the name; the type stated is often application/octet-stream.
@@ -104,8 +106,8 @@ class AttachedText(NamedTuple):
 UNREAD: Final = AttachedText(is_whole=False)
 
 
-def kind_of(media: str, name: str, body: bytes) -> str:
-    """Return the kind of a part by its name, type and first bytes; "" for one without text, such as a picture.
+def kind_of(media: str, name: str, begin: bytes) -> str:
+    """Return the kind of a part by its name, type and first bytes, decoded; "" for one without text, such as a picture.
 
     Examples
     --------
@@ -124,8 +126,10 @@ def kind_of(media: str, name: str, body: bytes) -> str:
         return _BY_TYPE[media]
     if media.startswith(("text/", "message/")):
         return "text"
-    if body.startswith((b"%PDF", b"JVBERi0")):  # the latter in base64
+    if begin.startswith(b"%PDF"):
         return "pdf"
+    if media == OCTETS and not name and not is_binary(begin):
+        return "page" if begin.lstrip().startswith(b"<") else "text"
     return ""
 
 

@@ -47,7 +47,11 @@ _ONCE = frozenset(
 )
 _MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/partial"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
-_KNOWN = _TRANSPARENT | {"base64", "quoted-printable"}
+_ENCODINGS = {
+    **{name: name for name in ("base64", "quoted-printable")},
+    **dict.fromkeys(("uuencode", "x-uuencode", "x-uue", "x-uu"), "uuencode"),
+}
+_KNOWN = _TRANSPARENT | _ENCODINGS.keys()
 
 
 @dataclass(slots=True)
@@ -56,8 +60,9 @@ class PartLeaf:
 
     media: str  # "text/html", in lower case
     body: bytes  # as it was sent
-    encoding: str = ""  # "base64", "quoted-printable" or "": as it is
+    encoding: str = ""  # "base64", "quoted-printable", "uuencode" or "": as it is
     charset: str = ""
+    joins_lines: bool = False  # soft line ends stand within words
     name: str = ""  # of the attached file, decoded
     depth: int = 0
     disposition: str = ""
@@ -104,6 +109,7 @@ class _PartContent:
     media: str
     encoding: str
     charset: str
+    joins_lines: bool
     boundary: bytes
     name: str
     disposition: str
@@ -197,6 +203,7 @@ class _Scan:
 
     def _content(self, headers: dict[str, bytes], default: str) -> _PartContent:
         media, charset, boundary, name, disposition = default, b"", b"", b"", ""
+        joins_lines = False
         value = headers.get("content-type")
         if value is not None:
             match = _TYPE.match(value)
@@ -208,6 +215,10 @@ class _Scan:
             charset = parameters.get(b"charset", b"")
             boundary = parameters.get(b"boundary", b"")
             name = parameters.get(b"name", b"")
+            joins_lines = (
+                parameters.get(b"format", b"").lower() == b"flowed"
+                and parameters.get(b"delsp", b"").lower() == b"yes"
+            )
         value = headers.get("content-disposition")
         if value is not None:
             disposition = value.partition(b";")[0].strip()[:20].decode("latin-1").lower()
@@ -219,11 +230,16 @@ class _Scan:
             encoding = "" if match is None else match[1].decode("latin-1").lower()
             if encoding not in _KNOWN or len(encoding) != len(value.strip()):
                 self.defects["bad-encoding"] = None
-            if encoding not in ("base64", "quoted-printable"):
-                encoding = ""
+            encoding = _ENCODINGS.get(encoding, "")
         file = decoded_header(name, MAX_NAME_WORDS)[0].rstrip(" .") if name else ""
         return _PartContent(
-            media, encoding, charset.decode("latin-1").lower(), boundary.rstrip(), file, disposition
+            media,
+            encoding,
+            charset.decode("latin-1").lower(),
+            joins_lines,
+            boundary.rstrip(),
+            file,
+            disposition,
         )
 
     def _check_headers(self, headers: list[Header]) -> None:
@@ -266,6 +282,7 @@ class _Scan:
             content_of_part,
             content.encoding,
             content.charset,
+            content.joins_lines,
             content.name,
             entity.depth,
             content.disposition,

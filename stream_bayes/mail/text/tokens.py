@@ -19,13 +19,14 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
 
 from __future__ import annotations
 
+import binascii
 import re
 from itertools import pairwise
 
 from stream_bayes.mail.text._pages import attributes_of
 from stream_bayes.mail.text._words import add_tokens, words_of
-from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded
-from stream_bayes.mail.text.attachments import kind_of, read_attachment
+from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded, decoded_uuencode
+from stream_bayes.mail.text.attachments import OCTETS, kind_of, read_attachment
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
@@ -70,6 +71,8 @@ UNREAD = (
 _PARTS = frozenset(f"part:{number}" for number in range(2, MAX_BORDERS + 1))
 _BORDERS = _PARTS.union(f"hops:{number}" for number in range(MAX_HOPS + 1))
 _BLANKS = re.compile(r"\s{3,}")
+_SOFT_LINE_END = re.compile(r"(?<!\n--)(?<!^--) \r?\n>{0,20} ?")  # not the line before a signature
+MAX_BEGIN = 1_200  # bytes of a body that tell what it holds
 
 
 def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
@@ -190,7 +193,7 @@ class _Reader:
         places: list[int] = []
         left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
         for leaf in leaves:
-            kind = kind_of(leaf.media, leaf.name, leaf.body)
+            kind = kind_of(leaf.media, leaf.name, _begin_of(leaf))
             if not kind:
                 continue
             if kind not in _READ_AS_TEXT and (leaf.is_cut or len(leaf.body) > left):
@@ -198,7 +201,9 @@ class _Reader:
                 continue
             body = self.canonical_body(leaf, left)
             left -= len(body)
-            if leaf.encoding and body:
+            if leaf.encoding == "uuencode":
+                body = decoded_uuencode(body)
+            elif leaf.encoding and body:
                 places.append(len(readable))
                 encoded.append((leaf.encoding, body))
             readable.append((leaf, kind, body))
@@ -209,13 +214,13 @@ class _Reader:
         pages = {
             form
             for leaf, kind, body in readable
-            if kind == "page" and not leaf.is_attached and body.strip()
+            if kind == "page" and not leaf.is_attached and leaf.media != OCTETS and body.strip()
             for form in leaf.forms
         }
         last = dict(sorted(pages))
         # Words count where they first occur: those of a short part must not be taken for those of a long one.
         for leaf, kind, body in sorted(readable, key=lambda one: len(one[2])):
-            is_form = kind in _FORMS and not leaf.is_attached
+            is_form = kind in _FORMS and not leaf.is_attached and leaf.media != OCTETS
             is_seen = not is_form or all(last.get(choice, form) == form for choice, form in leaf.forms)
             if is_seen:
                 self.begin_part()
@@ -263,7 +268,7 @@ class _Reader:
         if leaf.is_cut or len(body) > limit:
             self.defects["long-text"] = None
             body = body[:limit]
-        if not leaf.encoding:
+        if leaf.encoding in ("", "uuencode"):
             return body
         canonical = canonical_base64 if leaf.encoding == "base64" else canonical_quoted
         body, wrong = canonical(body)
@@ -297,7 +302,7 @@ class _Reader:
         elif kind == "enriched":
             text = self.cut(text_of_enriched(text))
         else:
-            text = self.cut(self.without_armour(text))
+            text = self.cut(self.without_armour(_SOFT_LINE_END.sub("", text) if leaf.joins_lines else text))
         if is_seen:
             self.read_text(text)
         else:
@@ -387,6 +392,18 @@ class _Reader:
 
 _READ_AS_TEXT = frozenset({"text", "enriched", "page", "message"})
 _FORMS = frozenset({"text", "enriched", "page", "rtf"})  # of a text, of which a reader sees one
+
+
+def _begin_of(leaf: PartLeaf) -> bytes:
+    """Return the first bytes of a part, decoded; none of a text, whose type tells what it is."""
+    if leaf.media.startswith(("text/", "message/")):
+        return b""
+    begin = leaf.body[:MAX_BEGIN]
+    if leaf.encoding == "base64":
+        return binascii.a2b_base64(canonical_base64(begin)[0])
+    if leaf.encoding == "quoted-printable":
+        return binascii.a2b_qp(begin)
+    return decoded_uuencode(begin) if leaf.encoding else begin
 
 
 def _tokens_of_file(name: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 
 import pytest
 
@@ -39,6 +40,8 @@ URL:https://shop.example.com/offer
 END:VEVENT
 END:VCALENDAR"""
 PAGE = "<p>winner of <b>che</b>ap pills</p>"
+OCTETS = "application/octet-stream"
+UUENCODED = f"begin 644 a\n{binascii.b2a_uu(PAGE.encode()).decode()}`\nend\n"
 
 READ = {
     "a second text": multipart(HAM_TEXT, part(TEXT)),
@@ -61,6 +64,24 @@ READ = {
     "an event": multipart(HAM_TEXT, part(EVENT, "text/calendar; method=REQUEST")),
     "an event beside a page": multipart(
         part("<p>agenda", "text/html"), part(EVENT, "text/calendar"), media="multipart/alternative"
+    ),
+    "soft line ends within words": multipart(
+        HAM_TEXT, part("> win \n> ner of che \nap  \n pi \nlls", "text/plain; format=Flowed; delsp=Yes")
+    ),
+    "a page as uuencode": multipart(
+        HAM_TEXT, part(UUENCODED, "text/html", "Content-Transfer-Encoding: x-uuencode\n")
+    ),
+    "a text that says it is uuencode": multipart(
+        HAM_TEXT, part(TEXT, "text/plain", "Content-Transfer-Encoding: x-uue\n")
+    ),
+    "octets that are text": multipart(HAM_TEXT, part(TEXT, OCTETS)),
+    "octets that are a page": multipart(HAM_TEXT, encoded(PAGE, "base64", media=OCTETS)),
+    "octets that are quoted text": multipart(HAM_TEXT, encoded(TEXT, "quoted-printable", media=OCTETS)),
+    "a page beside octets": multipart(
+        part(PAGE, "text/html"), encoded("<p>agenda", "base64", media=OCTETS), media="multipart/alternative"
+    ),
+    "a page beside octets with the name of a page": multipart(
+        part(PAGE, "text/html"), part("<p>agenda", OCTETS + "; name=a.html"), media="multipart/alternative"
     ),
     "a message": multipart(HAM_TEXT, b"Content-Type: message/rfc822\n\n" + plain(TEXT)),
     "the title of a message": multipart(
@@ -92,6 +113,27 @@ def test_every_part_that_is_shown_is_read(name: str) -> None:
     assert bag.keys() >= SHOWN and not any(token.startswith("unread:") for token in bag)
     if name.startswith("an event"):
         assert "url:shop.example.com" in bag
+
+
+@pytest.mark.parametrize("flow", ["flowed", "flowed; delsp=no", "fixed; delsp=yes"])
+def test_soft_line_ends_separate_words_unless_they_are_deleted(flow: str) -> None:
+    bag = EmailTokens().transform_one(multipart(part("cheap \npills", f"text/plain; format={flow}")))
+    assert {"cheap", "pills"} <= bag.keys()
+
+
+def test_the_line_before_a_signature_is_no_soft_line_end() -> None:
+    bag = EmailTokens().transform_one(
+        multipart(part("notes\n-- \nAnn", "text/plain; format=flowed; delsp=yes"))
+    )
+    assert {"notes", "Ann"} <= bag.keys()
+
+
+def test_octets_that_are_no_text_are_not_read() -> None:
+    octets = base64.encodebytes(bytes(range(256))).decode()
+    bag = EmailTokens().transform_one(
+        multipart(HAM_TEXT, part(octets, OCTETS, "Content-Transfer-Encoding: base64\n"))
+    )
+    assert "part:2" not in bag
 
 
 UNSEEN = {
