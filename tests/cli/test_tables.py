@@ -219,6 +219,26 @@ def test_costs_and_what_was_expected_of_them_are_those_of_a_loop_by_hand(tmp_pat
     assert compared["costs"]["nb"] < compared["costs"]["no-change"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.csv", "user,joined,level\n1\n2,3\n"), ("t.jsonl", '{"user":\n[1]\n')]
+)
+def test_a_file_of_which_no_row_can_be_read_is_refused(
+    people: Path, tmp_path: Path, name: str, text: str
+) -> None:
+    ignored = [word for column in ("income", "town") for word in ("--ignore", column)]
+    model, answers, file = tmp_path / "m.zip", tmp_path / "p.csv", tmp_path / name
+    assert run("train", people, "--target", "stays", *ignored, "--model", "nb", "--out", model).exit_code == 0
+    file.write_text(text)
+    for options in (["--out", answers], ["--out", answers, "--json"], []):
+        result = run("predict", model, file, *options)
+        assert result.exit_code == 3, result.output
+        assert f"{file}: none of its rows can be read, so there are no predictions" in result.stderr
+    for command in (["train", file, "--out", tmp_path / "n.zip"], ["compare", file]):
+        result = run(*command, "--target", "level")
+        assert result.exit_code == 3 and "none of the first 2 records can be read" in result.stderr
+    assert not (tmp_path / "n.zip").exists()
+
+
 def test_costs_move_decisions_and_not_predictions(people: Path, tmp_path: Path) -> None:
     model, out = tmp_path / "m.zip", tmp_path / "out.csv"
     assert (

@@ -153,7 +153,7 @@ def predict(
             rows, bad = write_predictions(learner, source, text, key, costs, intervals, strange, sets)
             warn_of_misfits(source, lambda line: note([line]))
         seconds = time.perf_counter() - start
-        _report(rows, bad, seconds, out, json, {**strange.facts(), "labels": labels})
+        _report(file, rows, bad, seconds, out, json, {**strange.facts(), "labels": labels})
         note(strange.warnings())
 
 
@@ -234,7 +234,7 @@ def _score(
                 cells += [most_probable(shares), *(f"{shares[v]:.6g}" if shares else "" for v in values)]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
-    _report(rows, bad, time.perf_counter() - start, out, json, {"values": values}, "scores")
+    _report(file, rows, bad, time.perf_counter() - start, out, json, {"values": values}, "scores")
 
 
 def _forecast(
@@ -271,7 +271,7 @@ def _forecast(
             cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in numbers)]
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
-    _report(rows, bad, time.perf_counter() - start, out, json, {**strange.facts(), "level": level})
+    _report(file, rows, bad, time.perf_counter() - start, out, json, {**strange.facts(), "level": level})
     note(strange.warnings())
 
 
@@ -286,6 +286,7 @@ def _forecast_numbers(
 
 
 def _report(
+    file: Path,
     rows: int,
     bad: Mapping[str, int],
     seconds: float,
@@ -294,11 +295,19 @@ def _report(
     facts: Mapping[str, Any],
     answers: str = "predictions",
 ) -> None:
-    """Say how many rows have an answer and how many have none; with `json` further facts, too."""
+    """Say how many rows have an answer and how many have none; with `json` further facts, too.
+
+    Raises
+    ------
+    SchemaError
+        If the file has rows and none can be read: it is the wrong file.
+    """
     note([f"warning: {count:,} rows have no prediction: {reason}" for reason, count in bad.items()])
     if json:
         print_json({"rows": rows, "bad": bad, "seconds": seconds, **facts})
-    elif out is not None:
+    if bad and not rows:
+        raise SchemaError(f"{file}: none of its rows can be read, so there are no {answers}")
+    if out is not None and not json:
         typer.echo(f"{rows:,} {answers} in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
 
 

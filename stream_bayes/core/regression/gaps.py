@@ -43,7 +43,7 @@ class NormalColumns(NamedTuple):
         rows = np.clip(rows, -FARTHEST, FARTHEST)
         fitted = cls(np.zeros(size), np.eye(size))
         for _ in range(ROUNDS if np.isnan(rows).any() else 1):
-            mean, expected, unknown = np.zeros(size), np.zeros_like(rows), PRIOR * np.eye(size)
+            expected, unknown = rows.copy(), PRIOR * np.eye(size)
             for gaps, at in _patterns(rows):
                 expected[at], covariance = fitted._given(gaps, rows[at])
                 unknown[np.ix_(gaps, gaps)] += len(at) * covariance
@@ -98,11 +98,14 @@ class NormalColumns(NamedTuple):
 
 
 def _patterns(rows: Floats) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return which columns are missing, and in which rows, for each combination of missing columns."""
-    if len(rows) == 1:
-        return [(np.flatnonzero(np.isnan(rows[0])), np.zeros(1, np.intp))]
-    patterns, of_row = np.unique(np.isnan(rows), axis=0, return_inverse=True)
-    return [(np.flatnonzero(gaps), np.flatnonzero(of_row.ravel() == k)) for k, gaps in enumerate(patterns)]
+    """Return which columns are missing, and in which rows, for each combination of missing columns; none of rows
+    without gaps.
+    """
+    is_gap = np.isnan(rows)
+    rows_of: dict[bytes, list[int]] = {}
+    for at in np.flatnonzero(is_gap.any(axis=1)).tolist():
+        rows_of.setdefault(is_gap[at].tobytes(), []).append(at)
+    return [(np.flatnonzero(is_gap[at[0]]), np.array(at)) for at in rows_of.values()]
 
 
 @functools.cache

@@ -73,8 +73,11 @@ class GaussianKernel(NamedTuple):
         apart = one.means[:, None, feature] - other.means[None, :, feature]
         if self.is_nominal[feature]:
             return np.where(apart == 0.0, 0.0, -1.0 / square)
-        wide = square + one.variances[:, None, feature] + other.variances[None, :, feature]
-        log: Floats = 0.5 * np.log(square / wide) - 0.5 * np.square(apart) / wide
+        log: Floats = -0.5 / square * np.square(apart)
+        variances, others = one.variances[:, feature], other.variances[:, feature]
+        if variances.any() or others.any():
+            share = square / (square + variances[:, None] + others)
+            log = log * share + 0.5 * np.log(share)
         return log
 
     def between(self, one: UncertainRows, other: UncertainRows) -> Floats:

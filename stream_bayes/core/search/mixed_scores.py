@@ -122,7 +122,7 @@ class MixedScorer:
         self._spread = {k: _spread(column) for k, column in whole.items()}
         # Nothing depends on a number that does not differ; it would make up for the prior of the mean.
         self._constant = {k for k, column in whole.items() if _is_constant(column)}
-        self._scaled = {k: (x - x.mean()) / self._spread[k] for k, x in whole.items()}
+        self._scaled = {k: (x - x.mean()) / self._spread[k] if x.size else x for k, x in whole.items()}
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
@@ -265,13 +265,15 @@ def _among(rows: NDArray[np.bool_], values: Sequence[Any], kind: type) -> NDArra
 
 
 def _spread(column: Floats) -> float:
-    """Return the deviation of numbers; of those that do not differ, as `MixedCounts.marginal` has it."""
-    return 1e-3 * abs(float(column.mean())) or 1.0 if _is_constant(column) else float(column.std())
+    """Return the deviation of numbers; of those that do not differ, as `MixedCounts.marginal` has it; 1 of none."""
+    if not _is_constant(column):
+        return float(column.std())
+    return 1e-3 * abs(float(column.mean())) or 1.0 if column.size else 1.0
 
 
 def _is_constant(column: Floats) -> bool:
-    """Return True if numbers do not differ, but for rounding."""
-    return float(column.std()) <= 1e-9 * abs(float(column.mean()))
+    """Return True if numbers do not differ, but for rounding, or there are none."""
+    return not column.size or float(column.std()) <= 1e-9 * abs(float(column.mean()))
 
 
 def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
