@@ -24,6 +24,7 @@ import stream_bayes
 from benchmarks.checks import Check, show
 from benchmarks.streams.sources import STREAMS, fetch
 from stream_bayes import HalfLifeChoice, NaiveBayes, SlidingWindow
+from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.factory import make_learner
 
@@ -97,7 +98,7 @@ def drawing(model: Any, samples: Sequence[Sample]) -> float:
 
 def outside(model: Any, samples: Iterable[Sample], level: float = 0.95) -> tuple[int, int]:
     """Return the number of answers, and that of answers with a label outside its interval, each before its event is
-    learned.
+    learned. A learner whose tables are full gives no further answers.
     """
     answers = wrong = 0
     for x, y in samples:
@@ -106,7 +107,10 @@ def outside(model: Any, samples: Iterable[Sample], level: float = 0.95) -> tuple
             intervals = model.predict_interval_one(x, level)
             answers += 1
             wrong += not all(0.0 <= intervals[z][0] <= p <= intervals[z][1] <= 1.0 for z, p in answer.items())
-        model.learn_one(x, y)
+        try:
+            model.learn_one(x, y)
+        except BudgetExceeded:
+            break
     return answers, wrong
 
 

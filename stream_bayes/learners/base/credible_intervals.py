@@ -51,7 +51,7 @@ def mixed_intervals(
     intervals = {}
     for label in parts[0][1]:
         shares = [(weight, *answer[label]) for weight, answer in parts]
-        share = math.fsum(weight * p for weight, p, _ in shares)
+        share = min(1.0, math.fsum(weight * p for weight, p, _ in shares))  # as rounding may leave more
         spread = share * (1.0 - share)
         risen = math.fsum(weight * p * (1.0 - p) * variance for weight, p, variance in shares)
         intervals[label] = odds_interval(share, risen / spread if spread > 0.0 else 0.0, level)

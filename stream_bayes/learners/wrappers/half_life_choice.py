@@ -215,10 +215,11 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
     def _mixed(self, X: Native) -> NDArray[np.float64]:
         """Return the mixture's probabilities of many rows, a column for each label's code; all have the same codes."""
         parts = [member.class_probabilities(X) for member in self._members]
-        return np.tensordot(self._weights(), parts, axes=1)
+        mixed: NDArray[np.float64] = np.minimum(np.tensordot(self._weights(), parts, axes=1), 1.0)
+        return mixed
 
     def _weights(self) -> list[float]:
-        """Return the weight of each half-life in the mixture."""
+        """Return the weight of each half-life in the mixture; rounded, they add up to a little more or less than 1."""
         least = self._losses[self._leader]
         weights = [math.exp(self.rate * (least - loss)) for loss in self._losses]
         total = math.fsum(weights)
@@ -229,7 +230,7 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
             return answers[self._leader]
         weights = self._weights()
         return {
-            label: math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True))
+            label: min(1.0, math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True)))
             for label in answers[0]
         }
 

@@ -155,3 +155,18 @@ def test_explanations_and_intervals_are_those_of_the_half_life_that_leads() -> N
     low, high = model.predict_interval_one({"sky": "grey"})["sun"]
     assert low < p["sun"] < high
     assert HalfLifeChoice(NaiveBayes(), combine="mixture").predict_interval_one({}) == {}
+
+
+def test_a_certain_answer_of_a_mixture_is_1_and_no_more_and_within_its_interval() -> None:
+    model, rng = HalfLifeChoice(NaiveBayes(), [None, 100.0, 10.0], combine="mixture"), random.Random(3)
+    samples = [({f"n{k}": rng.gauss(60.0 * (y == "b"), 1.0) for k in range(9)}, y) for y in "ab" * 50]
+    for x, y in samples:
+        model.learn_one(x, y)
+    for _ in range(100):  # weights of three half-lives add up to a little less than 1, or to more
+        model._losses = [rng.random() for _ in model._losses]
+        x, y = rng.choice(samples)
+        answer, intervals = model.predict_proba_one(x), model.predict_interval_one(x)
+        assert answer[y] == pytest.approx(1.0, abs=1e-15)
+        for label, share in answer.items():
+            assert 0.0 <= intervals[label][0] <= share <= intervals[label][1] <= 1.0
+        assert model.predict_proba_many([x])[0][y] <= 1.0
