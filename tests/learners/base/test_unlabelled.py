@@ -82,13 +82,19 @@ def loss(model: Any, is_bag: bool = False, **world: Any) -> float:
     return float(-np.log(shares).mean())
 
 
+def labelled_alone(name: str) -> Any:
+    """Return a learner of the labels that `taught(..., 1500, 30)` has, without the events between them."""
+    model = EACH[name]()
+    for x, y in drawn(1500, 1)[::30]:
+        model.learn_one(as_words(x) if name == "words" else x, y)
+    return model
+
+
 @pytest.mark.parametrize("name", EACH)
 def test_a_few_labels_go_further_and_their_counts_stay_exact(name: str) -> None:
     is_bag = name == "words"
     model = taught(EACH[name](unlabelled="em"), 1500, 30, is_bag)
-    plain = EACH[name]()
-    for x, y in drawn(1500, 1)[::30]:
-        plain.learn_one(as_words(x) if is_bag else x, y)
+    plain = labelled_alone(name)
     assert model.unlabelled_share_ > 0.0 and model.clock == 1500 and 0.3 < model.unlabelled_weight_ < 1.0
     assert loss(model, is_bag) < loss(plain, is_bag) - 0.01
     assert model.store.by_name() == plain.store.by_name()
@@ -139,9 +145,7 @@ def test_all_labels_together_lose_at_most_log_2() -> None:
 def test_answers_of_every_kind_are_of_the_same_mixture(name: str) -> None:
     is_bag = name == "words"
     model = taught(EACH[name](unlabelled="em"), 1500, 30, is_bag)
-    plain = EACH[name]()
-    for x, y in drawn(1500, 1)[::30]:
-        plain.learn_one(as_words(x) if is_bag else x, y)
+    plain = labelled_alone(name)
     estimate: Any = model._unlabelled.estimate
     xs = [as_words(x) if is_bag else x for x, _ in drawn(20, 9)]
     many, (low, high) = model.predict_proba_many(xs), model.predict_interval_many(xs)
