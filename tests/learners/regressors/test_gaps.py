@@ -1,4 +1,4 @@
-"""What events lack is integrated out given what they have: forecasts use it, and intervals widen by what it hides."""
+"""Gaps are integrated out given what an event has: forecasts use it, and intervals widen by what they hide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks like a tag of a page and is none hides nothing; and colours, as browsers know them."""
+"""Text that looks like a tag and is none hides nothing; colours are those that browsers know."""
 
 from __future__ import annotations
 
