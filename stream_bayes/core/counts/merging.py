@@ -79,7 +79,7 @@ def copy_names(mine: Encoder, theirs: Encoder) -> None:
         mine.name_feature(feature.name, feature.measured)
     for ours, other in zip(mine.nominal, theirs.nominal, strict=False):
         for value in [] if other.measured else other.vocabulary.values[len(ours.vocabulary) :]:
-            ours.vocabulary.add(value)
+            ours.vocabulary.insert(value)
             mine.created.append(ours.vocabulary)
 
 
@@ -184,5 +184,5 @@ def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: 
             )
     for value in theirs.values:
         if value not in mine:
-            mine.add(value)
+            mine.insert(value)
             created.append(mine)

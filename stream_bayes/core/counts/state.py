@@ -186,7 +186,7 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
     expect(not other or len(values) == vocabulary.limit, "values share <other> before max_values was reached")
     expect(vocabulary.restore(values), "a vocabulary names a value twice")
     if other:
-        vocabulary.add(OTHER)
+        vocabulary.insert(OTHER)
 
 
 ANY_SIGN = ("numeric_sums", "co_products", "co_beside")

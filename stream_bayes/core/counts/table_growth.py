@@ -46,11 +46,6 @@ class TableGrowth:
         self.memory = memory
         self.on_many_values = on_many_values
         self._noticed: set[int] = set()  # the slots of features that it was called with
-        self._room_of: tuple[Layout | None, int, int] = (
-            None,
-            -1,
-            0,
-        )  # of a slot, by the layout that it was read from
         self.encoder = memory.encoder
         self.tables = memory.tables
         self._counts_values_alone = (

@@ -16,7 +16,7 @@ cdef class Vocabulary:
     cpdef int lookup(self, object value)
     cdef int encode(self, object value, list created)
     cdef int encode_absent(self, object value, list created)
-    cdef int insert(self, object value)
+    cpdef int insert(self, object value)
     cdef release(self, object value, Py_ssize_t code)
 
 cdef unsigned long long mark_of(object value)

@@ -126,9 +126,9 @@ class Vocabulary:
         created.append(self)
         return self.insert(value)
 
-    @cython.cfunc
+    @cython.ccall
     def insert(self, value) -> cython.int:
-        """Give a new value the next code, whatever the limit."""
+        """Give a new value, or `OTHER`, the next code, whatever the limit, as merging and restoring do."""
         code: cython.int = len(self.values)
         self.reserve(code + 1)
         mark: cython.ulonglong = mark_of(value)
@@ -150,10 +150,6 @@ class Vocabulary:
     def name(self, value):
         """Return the code of a value, a new one if need be; past the limit the one of `OTHER`."""
         return self.encode(value, [])
-
-    def add(self, value):
-        """Give a new value, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
-        return self.insert(value)
 
     def restore(self, values: list):
         """Replace the contents by these values; return False if two of them are equal."""

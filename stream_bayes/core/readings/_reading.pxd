@@ -51,7 +51,6 @@ cdef class Reading:
     cdef dict joint_by_label(self)
     cpdef dict probabilities(self, Row row)
     cpdef dict predict_learn(self, Row row)
-    cpdef predict_members(self, Row row, bint is_labelled, double[:, ::1] out, Py_ssize_t r)
     cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef bint score_with_spread(self, Row row)
     cdef look_again(self, Row row)
@@ -77,7 +76,6 @@ cdef class NamedAnswer(Answers):
 
 cdef class MemberRows(Answers):
     cdef double[:, ::1] out
-    cdef public bint written
 
 cdef class AnswerTable(Answers):
     cdef public double[:, ::1] table

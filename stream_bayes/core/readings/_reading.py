@@ -283,21 +283,11 @@ class Reading:
         """Return `{label: P(y | x)}` of a row from what was learned before it, then learn it."""
         return self.answer_by_label(row, True)
 
-    @cython.ccall
-    def predict_members(
-        self, row: Row, is_labelled: cython.bint, out: cython.double[:, ::1], r: cython.Py_ssize_t
-    ):
-        """Write the probabilities of each reading that this one chooses among, or its own, into rows of `out` from `r`
-        on; learn the row if it has a label. Return False before any learning, when nothing is written.
-        """
-        answers: MemberRows = MemberRows(out)
-        answers.rows = r
-        self.process(row, is_labelled, answers)
-        return answers.written
-
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
-        """Write the probabilities of the members, as `predict_members` returns them."""
+        """Write the probabilities of each reading that this one chooses among, or its own, into rows of `out` from `r`
+        on.
+        """
         self.write_shares(out, r)
 
     @cython.cfunc
@@ -550,17 +540,15 @@ class NamedAnswer(Answers):
 
 @cython.cclass
 class MemberRows(Answers):
-    """The answers of the readings that one chooses among, a row each from `rows` on; `written` if there were any."""
+    """The answers of the readings that one chooses among, a row each from `rows` on."""
 
     def __init__(self, out):
         self.rows = 0
         self.out = out
-        self.written = False
 
     @cython.cfunc
     def record(self, reading: Reading):
         reading.write_members(self.out, self.rows)
-        self.written = True
 
 
 @cython.cclass

@@ -24,7 +24,7 @@ cdef class RegressionTree:
     cdef public double leverage
     cdef public double left
     cdef public double samples
-    cdef Py_ssize_t find(self, double[::1] z)
+    cpdef Py_ssize_t find(self, double[::1] z)
     cpdef predict(self, double[::1] z)
     cpdef learn(self, double[::1] z, double y, double weight)
     cdef split(self, Py_ssize_t leaf)

@@ -69,7 +69,7 @@ class RegressionTree:
         self.sums = np.zeros((leaves, self.columns, BINS, self.cells))
         self.regressions = [FadingRegression(self.columns, RIDGE, self.half_life) for _ in range(leaves)]
 
-    @cython.cfunc
+    @cython.ccall
     def find(self, z: cython.double[::1]) -> cython.Py_ssize_t:
         """Return the leaf of an event."""
         node: cython.Py_ssize_t = 0
@@ -79,10 +79,6 @@ class RegressionTree:
             else:
                 node = self.high[node]
         return self.low[node]
-
-    def leaf_of(self, z):
-        """Return the leaf of an event."""
-        return self.find(z)
 
     @cython.ccall
     def predict(self, z: cython.double[::1]):

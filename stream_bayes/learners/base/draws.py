@@ -185,12 +185,6 @@ def bins_like(bins: Bins) -> Bins:
     return copy
 
 
-def joint_of(logs: Any, posterior: CountedTables, tables: Any) -> Any:
-    """Return log P(x, y) of each class from its terms; P(y) where no class is possible."""
-    joint = scipy.special.logsumexp(logs, axis=0)
-    return joint if np.isfinite(joint).any() else log_prior_of(posterior, tables)
-
-
 def log_prior_of(posterior: CountedTables, tables: Any) -> Any:
     """Return log P(y) of each class."""
     factors, certain = posterior.prior_factors()

@@ -224,7 +224,7 @@ class BayesianTree(BayesRegressor):
         if tree is None:
             return Contributions(forecast.location, {})
         columns, size = self._filled(self._seen(*_content(self._encoder.lookup(x)))), tree.columns
-        root = np.asarray(tree.regressions[tree.leaf_of(columns)].root).reshape(size + 1, size + 1)
+        root = np.asarray(tree.regressions[tree.find(columns)].root).reshape(size + 1, size + 1)
         inverse = np.linalg.inv(root[:size, :size])
         coefficients = inverse @ root[:size, size]
         tree.leverage = 0.0

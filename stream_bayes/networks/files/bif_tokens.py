@@ -48,7 +48,8 @@ class Scanner:
     Examples
     --------
     >>> scanner = Scanner('variable "lung cancer" {', source="asia.bif")
-    >>> scanner.expect_word("variable")
+    >>> scanner.next_token().text
+    'variable'
     >>> scanner.name("a variable").text
     'lung cancer'
     >>> scanner.expect(";")
@@ -84,12 +85,6 @@ class Scanner:
     def at_word(self, word: str) -> bool:
         """Return True if this keyword is next. In quotes it would be a name."""
         return self.next.kind == "word" and self.next.text == word
-
-    def expect_word(self, word: str) -> None:
-        """Consume this keyword; raise `BadFormat` if it is not next."""
-        if not self.at_word(word):
-            self.fail(f"expected {word!r}, got {self.next}")
-        self.next_token()
 
     def name(self, what: str) -> Token:
         """Consume a name, quoted or not, and return it."""

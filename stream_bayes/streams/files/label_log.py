@@ -140,7 +140,6 @@ class LabelLog:
         self._files = FileSystem() if files is None else files
         self._log: int | None = None
         self._order: int | None = None
-        self._order_end = 0
         self._data = b""
         self._read = 0  # position after the data
         self.position: Position = 0

@@ -85,7 +85,6 @@ def _with_shards(config: PipelineConfig, shards: int) -> PipelineConfig:
 class _Rescale:
     def __init__(self, config: PipelineConfig, shards: int, directory: Path, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._config = config
         self._name = config.name
         self._directory = directory
         self._new = WorkerParts(_with_shards(config, shards), directory)

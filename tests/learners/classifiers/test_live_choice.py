@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from river.datasets import synth
 
 from stream_bayes import AODE, KDB, LDA, QDA, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Schema
+from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.learners.classifiers.live_choice import READINGS
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
@@ -378,7 +379,10 @@ def test_readings_of_moments_and_of_three_parents_are_the_learners_of_these_name
     given = np.zeros((len(NUMERIC), 3))
     for x, y in numeric_events(1, 150):
         codes = model.store.encoder.labels
-        if model.reading.predict_members(model.store.encoder.lookup(x), False, given, 0):
+        Members([model.reading], [len(NUMERIC)]).predict(
+            [model.store.encoder.lookup(x)], False, np.zeros(1, np.uint8), given
+        )
+        if model.clock:
             for place, name in enumerate(NUMERIC):
                 for label, p in apart[name].predict_proba_one(x).items():
                     assert given[place, codes.find(label)] == pytest.approx(p, abs=1e-12), name
