@@ -26,9 +26,9 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.base.arguments import check_count, check_name
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
+from stream_bayes.learners.sequences.sequence_learner import SequenceLearner
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.conditional_table import ConditionalTable
 from stream_bayes.networks.growth import LEARN
@@ -52,7 +52,7 @@ class SequenceMoment(NamedTuple):
     history: PastEvents
 
 
-class DynamicNetwork(CountLearner, EventScores):
+class DynamicNetwork(CountLearner, SequenceLearner):
     """A Bayesian network over an event and the newest events before it: `sky@-1` is the sky of the event before.
 
     Parameters
@@ -573,16 +573,6 @@ class DynamicNetwork(CountLearner, EventScores):
     def clock(self) -> int:
         """The number of events learned."""
         return self.joint_network.clock
-
-    @property
-    def dropped_sequences(self) -> int:
-        """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self.sequences.dropped
-
-    @property
-    def missed_events(self) -> int:
-        """The number of events that were missing by `step` between two that came."""
-        return self.sequences.missed
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.checked_names import closest
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.values import shown
@@ -157,11 +158,14 @@ class ModelCopy:
 
     def _check_names(self, xs: Sequence[Mapping[str, Any]], ignore_unknown: bool) -> list[str]:
         """Return the names that are no features, or refuse them."""
-        known = self._known_names()
-        if known is None:
+        encoder = self._encoder()
+        if encoder is None or not encoder.features:  # any name goes, or nothing has been learned yet
             return []
-        unknown = sorted({name for x in xs for name in x if name not in known})
+        unknown = sorted({name for x in xs for name in x if name not in encoder.features})
         if unknown and not ignore_unknown:
+            known = [
+                name for name in encoder.features if isinstance(name, str)
+            ]  # others are of columns of numbers
             names = "; ".join(f"{shown(name)}{closest(name, known)}" for name in unknown[:5])
             more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
             raise UnknownFeature(
@@ -170,18 +174,16 @@ class ModelCopy:
             )
         return unknown
 
-    def _known_names(self) -> Any:
-        """Return the names of features; None if the model takes any, as of words, or has learned nothing yet."""
-        if not self.has_features or not isinstance(self.learner, BayesClassifier):
-            return None
-        return self.learner.store.encoder.features or None
+    def _encoder(self) -> Encoder | None:
+        """Return what reads the features of an event; None for bags of words, and models of others."""
+        learner = self.learner
+        return learner.store.encoder if self.has_features and isinstance(learner, BayesClassifier) else None
 
     def never_learned(self, x: Mapping[str, Any]) -> list[str]:
-        """Return the features whose value was never learned, and so adds no evidence."""
-        learner = self.learner
-        if not self.has_features or not isinstance(learner, BayesClassifier):
+        """Return the features whose value was never learned, and so adds nothing."""
+        encoder, names = self._encoder(), []
+        if encoder is None:
             return []
-        encoder, names = learner.store.encoder, []
         for name, value in x.items():
             if value is None or name not in encoder.features:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
@@ -66,23 +67,9 @@ class RegressorCopy(ModelCopy):
         ends = None if not answer else [as_json(answer["low"]), as_json(answer["high"])]
         return {"prediction": mean_of(answer), "interval": ends, "level": served.level}
 
-    def _known_names(self) -> Any:
-        return {name for name in self._names() if not is_derived(name)} or None
-
-    def _names(self) -> Mapping[Any, Any]:
-        names: Mapping[Any, Any] = self.model.store.encoder.features
-        return names
-
-    def never_learned(self, x: Mapping[str, Any]) -> list[str]:
-        """Return the features whose value was never learned, and so adds nothing."""
-        encoder, known = self.model.store.encoder, self._names()
-        given = [name for name, value in x.items() if value is not None and name in known]
-        names = []
-        for name in given:
-            row = encoder.lookup({name: x[name]})
-            if not (row.entries or row.numbers):
-                names.append(name)
-        return names
+    def _encoder(self) -> Encoder:
+        encoder: Encoder = self.model.store.encoder
+        return encoder
 
     # -- explaining ---------------------------------------------------------------------------------------------------
 
@@ -119,7 +106,7 @@ class RegressorCopy(ModelCopy):
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def _described(self) -> dict[str, Any]:
-        named = [(name, each) for name, each in self._names().items() if not is_derived(name)]
+        named = [(name, each) for name, each in self._encoder().features.items() if not is_derived(name)]
         features = []
         for name, feature in named[:MOST_FEATURES]:
             values = [] if feature.numeric else list(feature.vocabulary.values)

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Self
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.values.durations import seconds_of
@@ -26,7 +26,9 @@ from stream_bayes.errors import (
 )
 
 __all__ = [
+    "AroundLearner",
     "ReadOnlyArguments",
+    "WithLearnersArguments",
     "argument_names",
     "check_choice",
     "check_class_prior",
@@ -35,7 +37,6 @@ __all__ = [
     "check_name",
     "check_number",
     "check_seed",
-    "cloned_around",
     "declared_classes",
     "warn_of_absent",
     "warn_of_many_values",
@@ -43,7 +44,6 @@ __all__ = [
 ]
 
 
-T = TypeVar("T", bound="HasLearner")
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -56,33 +56,56 @@ def argument_names(init: Callable[..., None]) -> tuple[str, ...] | None:
     return tuple([parameter.name for parameter in parameters])
 
 
-class HasLearner(Protocol):
-    """A learner around another one."""
+class AroundLearner:
+    """A learner around another one, `learner`: the template of what it learns with."""
+
+    learner: Any
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return a new one with the same arguments, except the given ones; unknown ones are its learner's.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes, SlidingWindow
+        >>> SlidingWindow(NaiveBayes(), 100).clone({"size": 50, "strength": 0.5}).learner.strength
+        0.5
+        """
+        own: Any = self
+        arguments: dict[str, Any] = own._get_params()
+        changes = dict(new_params or {})
+        learner = changes.pop("learner", self.learner)
+        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
+            learner = learner[0](**learner[1])
+        inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
+        return type(self)(**(arguments | changes | {"learner": learner.clone(inner)}))
+
+
+class WithLearnersArguments(AroundLearner):
+    """A learner around another one, whose shared arguments are its own."""
 
     @property
-    def learner(self) -> Any:
-        """The template of what it learns with."""
-        ...
+    def half_life(self) -> float | str | None:
+        """The learner's."""
+        half_life: float | str | None = self.learner.half_life
+        return half_life
 
-    def _get_params(self) -> dict[str, Any]: ...
+    @property
+    def schema(self) -> Schema | None:
+        """The learner's."""
+        schema: Schema | None = self.learner.schema
+        return schema
 
+    @property
+    def max_values(self) -> int | None:
+        """The learner's."""
+        most: int | None = self.learner.max_values
+        return most
 
-def cloned_around(wrapper: T, new_params: Mapping[str, Any] | None) -> T:
-    """Return a new learner like one that has a `learner`, with the given arguments; those it lacks are its learner's.
-
-    Examples
-    --------
-    >>> from stream_bayes import NaiveBayes, SlidingWindow
-    >>> cloned_around(SlidingWindow(NaiveBayes(), 100), {"size": 50, "strength": 0.5}).learner.strength
-    0.5
-    """
-    arguments: dict[str, Any] = wrapper._get_params()
-    changes = dict(new_params or {})
-    learner = changes.pop("learner", wrapper.learner)
-    if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
-        learner = learner[0](**learner[1])
-    inner = {name: changes.pop(name) for name in [*changes] if name not in arguments}
-    return type(wrapper)(**(arguments | changes | {"learner": learner.clone(inner)}))
+    @property
+    def memory_budget(self) -> int | None:
+        """The learner's: that of each learner that it has."""
+        budget: int | None = self.learner.memory_budget
+        return budget
 
 
 class ReadOnlyArguments:

@@ -2,5 +2,5 @@
 
 `markov_chain` counts values by those before them, `hidden_markov` learns hidden states (`hidden_model` is what it shows
 of them). `keyed_sequences` keeps the newest values of each key, `shown_values` says what an event shows, and
-`event_scores` how unexpected it is.
+`sequence_learner` has what these learners share, such as how unexpected an event is.
 """

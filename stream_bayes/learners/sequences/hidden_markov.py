@@ -15,9 +15,9 @@ from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count
-from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.hidden_model import HiddenModel, interval_of, mean_or_name
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, check_key, timed_events
+from stream_bayes.learners.sequences.sequence_learner import SequenceLearner
 from stream_bayes.learners.sequences.shown_values import (
     loaded_windows,
     names_of,
@@ -31,7 +31,7 @@ __all__ = ["HiddenMarkov"]
 X = Mapping[Any, Any]
 
 
-class HiddenMarkov(HiddenModel, EventScores):
+class HiddenMarkov(HiddenModel, SequenceLearner):
     """A hidden Markov model: states that nobody sees follow one another, and each shows names and numbers.
 
     Parameters
@@ -353,16 +353,6 @@ class HiddenMarkov(HiddenModel, EventScores):
 
     def _missed_before(self, x: X | None, at: float | None) -> int:
         return self.sequences.missed_before(self.sequences.name_of(x), self.sequences.moment(at))
-
-    @property
-    def dropped_sequences(self) -> int:
-        """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self.sequences.dropped
-
-    @property
-    def missed_events(self) -> int:
-        """The number of events that were missing by `step` between two that came."""
-        return self.sequences.missed
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

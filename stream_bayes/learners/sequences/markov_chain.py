@@ -17,8 +17,8 @@ from stream_bayes.errors import BadValue, BadWeight
 from stream_bayes.learners.base.absent_variables import AbsentVariables
 from stream_bayes.learners.base.arguments import check_count, check_name, check_number
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.sequences.event_scores import EventScores
 from stream_bayes.learners.sequences.keyed_sequences import KeyedSequences, name_in, timed_events
+from stream_bayes.learners.sequences.sequence_learner import SequenceLearner
 
 __all__ = ["MarkovChain"]
 
@@ -49,7 +49,7 @@ AT_THE_START = RecentValues((START,), 0)
 PAST_UNKNOWN = RecentValues((), 0)
 
 
-class MarkovChain(CountLearner, EventScores):
+class MarkovChain(CountLearner, SequenceLearner):
     """A Markov chain of order n over the values of one feature: P(next value | the n values before it).
 
     Parameters
@@ -335,16 +335,6 @@ class MarkovChain(CountLearner, EventScores):
     def clock(self) -> int:
         """The number of events that are counted."""
         return self.store.events
-
-    @property
-    def dropped_sequences(self) -> int:
-        """The number of sequences that started anew because there were more than `max_sequences`."""
-        return self.sequences.dropped
-
-    @property
-    def missed_events(self) -> int:
-        """The number of events that were missing by `step` between two that came."""
-        return self.sequences.missed
 
     def transitions(self) -> dict[tuple[Any, ...], dict[Any, int]]:
         """Return the counts: for each context of the full order, or from a start (None), those of the values after it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_choice, check_number, cloned_around
+from stream_bayes.learners.base.arguments import AroundLearner, ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.class_probabilities import (
     labels_like,
@@ -53,7 +53,7 @@ def check_half_lives(half_lives: Any) -> None:
             check_number("half_lives", half_life, above=True)
 
 
-class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
+class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchClassifier):
     """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is
@@ -86,6 +86,8 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
     >>> model.leader_.half_life, model.predict_one({"light": "on"})
     (10.0, 'night')
     """
+
+    learner: BayesClassifier
 
     def __init__(
         self,
@@ -252,16 +254,6 @@ class HalfLifeChoice(ReadOnlyArguments, HasNoDraws, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """Return a new choice with the same arguments, except the given ones; unknown ones are its learner's.
-
-        Examples
-        --------
-        >>> HalfLifeChoice(NaiveBayes()).clone({"combine": "mixture", "strength": 0.5}).learner.strength
-        0.5
-        """
-        return cloned_around(self, new_params)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
-from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.base.arguments import check_count, cloned_around
+from stream_bayes.learners.base.arguments import WithLearnersArguments, check_count
 from stream_bayes.learners.base.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.state import CountLearner
@@ -25,7 +24,7 @@ __all__ = ["SlidingWindow"]
 LARGEST_WINDOW = 100_000_000  # a forged state must not allocate a window beyond any memory
 
 
-class SlidingWindow(BayesClassifier):
+class SlidingWindow(WithLearnersArguments, BayesClassifier):  # type: ignore[override]  # arguments as properties
     """A learner of the newest events: with each event that it learns, it unlearns the one that is now too old.
 
     Parameters
@@ -61,6 +60,7 @@ class SlidingWindow(BayesClassifier):
     {'dry': 1.0}
     """
 
+    learner: BayesClassifier
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
 
     def __new__(cls, learner: Any = None, size: Any = None) -> Any:
@@ -122,39 +122,8 @@ class SlidingWindow(BayesClassifier):
         return self.learner.class_prior
 
     @property
-    def half_life(self) -> float | str | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.half_life
-
-    @property
-    def schema(self) -> Schema | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.schema
-
-    @property
-    def max_values(self) -> int | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.max_values
-
-    @property
-    def memory_budget(self) -> int | None:  # type: ignore[override]  # the learner's
-        """The learner's; it includes the window."""
-        return self.learner.memory_budget
-
-    @property
     def traits(self) -> Traits:
         return self.learner.traits._replace(is_mergeable=False)
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """Return a new window with the same arguments, except the given ones; unknown ones are its learner's.
-
-        Examples
-        --------
-        >>> from stream_bayes import TAN
-        >>> SlidingWindow(TAN(), 100).clone({"size": 50, "half_life": 20.0}).half_life
-        20.0
-        """
-        return cloned_around(self, new_params)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -15,9 +15,8 @@ from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import shown
-from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
-from stream_bayes.learners.base.arguments import cloned_around
+from stream_bayes.learners.base.arguments import WithLearnersArguments
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.base.state import LearnerContent, saved_parameter
 from stream_bayes.learners.base.traits import Promise
@@ -81,7 +80,7 @@ def _separate(store: Mapping[str, Any]) -> dict[str, BayesRegressor]:
     return regressors
 
 
-class RegressorWrapper(BayesRegressor):
+class RegressorWrapper(WithLearnersArguments, BayesRegressor):  # type: ignore[override]  # arguments as properties
     """A regressor that holds several, of which one answers. `learner` is their template and learns nothing itself."""
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
@@ -112,26 +111,6 @@ class RegressorWrapper(BayesRegressor):
     # -- the template's and the present model's attributes ------------------------------------------------------------
 
     @property
-    def half_life(self) -> float | str | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.half_life
-
-    @property
-    def schema(self) -> Schema | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.schema
-
-    @property
-    def max_values(self) -> int | None:  # type: ignore[override]  # the learner's
-        """The learner's."""
-        return self.learner.max_values
-
-    @property
-    def memory_budget(self) -> int | None:  # type: ignore[override]  # the learner's
-        """The learner's: that of each regressor."""
-        return self.learner.memory_budget
-
-    @property
     def store(self) -> CountStore:  # type: ignore[override]  # that of the regressor that answers
         """The sums and names of the regressor that answers."""
         return self.model_.store
@@ -149,10 +128,6 @@ class RegressorWrapper(BayesRegressor):
     def memory_bytes(self) -> int:
         """The bytes of all regressors."""
         return sum(each.memory_bytes for each in self._regressors().values())
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """Return a new one with the same arguments, except the given ones; unknown ones are its learner's."""
-        return cloned_around(self, new_params)
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: which regressor answers depends on the order of events."""

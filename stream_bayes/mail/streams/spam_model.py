@@ -85,14 +85,7 @@ class ServedFilter:
         ats: Sequence[float | None] | None = None,
         /,
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
-        timed = list(zip(xs, [None] * len(xs) if ats is None else ats, strict=True))
-        return process_one_by_one(
-            lambda pair: self.answer(pair[0]),
-            lambda pair, y, w: self.predict_then_learn(pair[0], y, w, pair[1]),
-            timed,
-            ys,
-            ws,
-        )
+        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws, ats)
 
     def decide(self, answer: LabelProbabilities, /) -> Any:
         return answer.verdict if isinstance(answer, JudgedAnswer) else self.model.decide(answer)

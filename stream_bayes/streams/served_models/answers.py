@@ -130,22 +130,26 @@ class AnswerDicts:
 
 def process_one_by_one(
     answer: Callable[[Any], LabelProbabilities],
-    predict_then_learn: Callable[[Any, Any, float], LabelProbabilities],
+    predict_then_learn: Callable[..., LabelProbabilities],
     xs: Sequence[Any],
     ys: Sequence[Any],
     ws: Sequence[float],
+    ats: Sequence[float | None] | None = None,
     is_last: Callable[[], bool] = lambda: False,
     *,
     learns_unlabelled: bool = False,
 ) -> tuple[AnswerDicts, StreamBayesError | None]:
-    """Predict and learn samples up to one that is refused, or until `is_last`.
+    """Predict and learn samples up to one that is refused, or until `is_last`; with `ats`, each at its time.
 
     Those without a label are only predicted, unless the model learns from them.
     """
     answers: list[LabelProbabilities] = []
+    columns = (xs, ys, ws) if ats is None else (xs, ys, ws, ats)
     try:
-        for x, y, w in zip(xs, ys, ws, strict=True):
-            answers.append(answer(x) if y is None and not learns_unlabelled else predict_then_learn(x, y, w))
+        for x, y, *rest in zip(*columns, strict=True):
+            answers.append(
+                answer(x) if y is None and not learns_unlabelled else predict_then_learn(x, y, *rest)
+            )
             if is_last():
                 break
     except StreamBayesError as error:

@@ -139,17 +139,14 @@ class ServedRegressor(ServedLearner):
         """
         drifts = self.drifts
         entries = 0 if drifts is None else drifts.added
-        times = iter([None] * len(xs) if ats is None else ats)
-
-        def predict(x: Any) -> LabelProbabilities:
-            next(times)
-            return self.answer(x)
-
-        def predict_then_learn(x: Any, y: Any, w: float) -> LabelProbabilities:
-            return self._predict_then_learn(x, y, w, next(times))
-
         return process_one_by_one(
-            predict, predict_then_learn, xs, ys, ws, lambda: drifts is not None and drifts.added != entries
+            self.answer,
+            self._predict_then_learn,
+            xs,
+            ys,
+            ws,
+            ats,
+            lambda: drifts is not None and drifts.added != entries,
         )
 
     # -- drift --------------------------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ class ServedAdaptive(ServedRiver):
         drifts = self.drifts
         known = drifts.added
         return process_one_by_one(
-            self.answer, self.predict_then_learn, xs, ys, ws, lambda: drifts.added != known
+            self.answer, self.predict_then_learn, xs, ys, ws, is_last=lambda: drifts.added != known
         )
 
 
