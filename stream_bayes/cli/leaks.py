@@ -1,4 +1,4 @@
-"""Features that give the label away: they tell it in every row without a mistake, or are its number in a unit."""
+"""Features that give the label away: they tell it in all rows or nearly all, by their values or by their gaps."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from stream_bayes.core.events.event import Event
+from stream_bayes.core.measures.mutual_information import mutual_information
 from stream_bayes.core.values.values import shown
 
 __all__ = ["leak_warnings", "leaks_in"]
@@ -22,6 +23,10 @@ LEAST_OF_A_LABEL = 10  # rows of a label that one value tells from all others
 ROWS_A_VALUE = 5  # at least, on average: a value that comes once has one label anyway
 LEAST_DIFFERENT = 20  # numbers, before a line through all of them means something
 MOST_OFF_A_LINE = 1e-5  # of the deviation of the labels
+LEAST_ON_A_LINE = 0.9  # of the rows
+LEAST_TOLD = (
+    0.75  # of the entropy of the labels, for sure; odours tell as much of mushrooms, petals less of irises
+)
 
 
 def leaks_in(events: Iterable[Event], target: str = "label") -> dict[Any, str]:
@@ -40,13 +45,17 @@ def leaks_in(events: Iterable[Event], target: str = "label") -> dict[Any, str]:
     numbers = _as_numbers([event.y for event in labelled])
     found: dict[Any, str] = {}
     for name in dict.fromkeys(name for event in labelled for name in event.x):
-        rows = [place for place, event in enumerate(labelled) if event.x.get(name) is not None]
-        if len(rows) < max(LEAST_ROWS, labels.total() / 2):
-            continue
-        values = [labelled[place].x[name] for place in rows]
-        reason = _how([labelled[place].y for place in rows], values, target)
-        if not reason and numbers is not None:
-            reason = _on_a_line(values, [numbers[place] for place in rows])
+        cells = [event.x.get(name) for event in labelled]
+        rows = [place for place, cell in enumerate(cells) if cell is not None]
+        reason = ""
+        if len(rows) >= max(LEAST_ROWS, labels.total() / 2):
+            values = [cells[place] for place in rows]
+            reason = _how([labelled[place].y for place in rows], values, target)
+            if not reason and numbers is not None:
+                reason = _on_a_line(values, [numbers[place] for place in rows])
+        if not reason and labels.total() >= LEAST_ROWS:
+            gaps = _told([cell is None for cell in cells], [event.y for event in labelled])
+            reason = f"that it is missing tells {target} in {gaps}" if gaps else ""
         if reason:
             found[name] = reason
     return found
@@ -73,7 +82,22 @@ def _how(labels: Sequence[Any], values: Sequence[Any], target: str) -> str:
             if is_whole and min(labels_of[value].total(), rest) >= LEAST_OF_A_LABEL:
                 written = int(value) if isinstance(value, float) and value.is_integer() else value
                 return f"{shown(written)} stands in all rows with {shown(label)}, and in no other"
+    if len(values) >= ROWS_A_VALUE * len(labels_of) and (told := _told(values, labels)):
+        return f"its values tell {target} in {told}"
     return ""
+
+
+def _told(values: Sequence[Any], labels: Sequence[Any]) -> str:
+    """Return in how many rows values tell the label; empty if they may tell too little of its entropy."""
+    rows = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    columns = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    counts = np.zeros((len(rows), len(columns)))
+    np.add.at(counts, ([rows[value] for value in values], [columns[label] for label in labels]), 1.0)
+    shares = counts.sum(axis=0) / len(labels)
+    entropy = -float((shares * np.log(shares)).sum())
+    if not entropy or mutual_information(counts).low < LEAST_TOLD * entropy:
+        return ""
+    return _rows(int(counts.max(axis=1).sum()), len(labels))
 
 
 def _are_apart(numbers: Sequence[float], labels: Sequence[Any], rows: Mapping[Any, int]) -> bool:
@@ -88,13 +112,21 @@ def _on_a_line(values: Sequence[Any], numbers: Sequence[float]) -> str:
     own = _as_numbers(values, of_texts=False)
     if own is None or len({*own}) < LEAST_DIFFERENT:
         return ""
-    if own == numbers:
-        return "it is the same number in each row"
     x, y = np.array(own), np.array(numbers)
-    with np.errstate(all="ignore"):
-        x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
-        off = float(np.abs(y - np.sign(x @ y) * x).max())
-    return "it is the same number in another unit, in each row" if off <= MOST_OFF_A_LINE else ""
+    same = int((x == y).sum())
+    if same >= LEAST_ON_A_LINE * len(x):
+        return f"it is the same number in {_rows(same, len(x))}"
+    with np.errstate(all="ignore"):  # a line that rows apart from it do not move
+        slope = np.nanmedian(np.diff(y) / np.where(np.diff(x), np.diff(x), np.nan))
+        on = np.abs(y - slope * x - np.median(y - slope * x)) <= MOST_OFF_A_LINE * y.std()
+    on_line = int(on.sum())
+    if not slope or on_line < LEAST_ON_A_LINE * len(x):
+        return ""
+    return f"it is the same number in another unit, in {_rows(on_line, len(x))}"
+
+
+def _rows(count: int, total: int) -> str:
+    return "each row" if count == total else f"all but {total - count:,} of {total:,} rows"
 
 
 def _as_numbers(values: Sequence[Any], of_texts: bool = True) -> list[float] | None:
@@ -110,9 +142,12 @@ def _as_numbers(values: Sequence[Any], of_texts: bool = True) -> list[float] | N
 
 
 def leak_warnings(leaks: Mapping[Any, str], target: str, columns: Mapping[Any, str]) -> list[str]:
-    """Return a warning for each leak. `columns` has the column that each feature is read from."""
+    """Return a warning for each column that leaks. `columns` has the column that each feature is read from."""
+    first: dict[str, tuple[Any, str]] = {}  # of each column; a gap is in all of its features
+    for name, reason in leaks.items():
+        first.setdefault(str(columns.get(name, name)), (name, reason))
     return [
         f"warning: {name} gives {target} away in the first rows: {reason}. If it is not there "
-        f"yet when you predict: --ignore {quote(str(columns.get(name, name)))}"
-        for name, reason in leaks.items()
+        f"yet when you predict: --ignore {quote(column)}"
+        for column, (name, reason) in first.items()
     ]

@@ -200,7 +200,7 @@ def written_number(text: str) -> WrittenNumber | None:
         return None
     negative = [bool(match["open"]) or in_parentheses, match["sign"] == "-", match["inner"] == "-"]
     negative.append(match["last"] == "-")
-    if sum(negative) > 1 or (match["sign"] and match["inner"]):
+    if sum(negative) > 1 or (match["sign"] and match["inner"]) or _is_letter_code(match):
         return None
     before, after, scale = match["before"].casefold().rstrip("."), match["after"].rstrip("."), 1.0
     by_word = SCALES.get(after.casefold() if len(after) > 1 else after) or CAPITAL_SCALES.get(after)
@@ -221,6 +221,14 @@ def written_number(text: str) -> WrittenNumber | None:
         before + after,
         match["about"] or match["more"],
     )
+
+
+def _is_letter_code(match: re.Match[str]) -> bool:
+    """Return True for the digits of a code behind letters that are a currency's, too: FR-75, CHF01."""
+    if not match["before"][-1:].isalpha() or not match["body"].isdecimal():
+        return False
+    is_joined = match.end("before") == match.start("inner") < match.end("inner") == match.start("body")
+    return is_joined or match["body"][:1] == "0" != match["body"]
 
 
 def _compound(text: str) -> WrittenNumber | None:

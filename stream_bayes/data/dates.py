@@ -20,7 +20,7 @@ __all__ = [
     *("widest_gap", "written_moment"),
 ]
 
-ORDERS = ("ymd", "dmy", "mdy")
+ORDERS = ("ymd", "dmy", "mdy", "hm")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 LONG_MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
@@ -78,8 +78,8 @@ class Moment:
 
 def written_moment(text: str, order: str = "ymd", pivot: int = PIVOT) -> Moment | None:
     """Return the moment that a text means; None if it is none. `order` is `"dmy"` or `"mdy"` for dates such as
-    3/4/2021; without one of these, such a text is none. `pivot` is the first year of two digits that is of the last
-    century.
+    3/4/2021; without one of these, such a text is none. With `"hm"`, up to four digits are hours and minutes. `pivot`
+    is the first year of two digits that is of the last century.
 
     Examples
     --------
@@ -87,8 +87,12 @@ def written_moment(text: str, order: str = "ymd", pivot: int = PIVOT) -> Moment 
     (Moment(day=datetime.date(2021, 3, 4), hours=12.5), Moment(day=datetime.date(2021, 4, 3), hours=None), None)
     >>> written_moment("4 March 2021"), written_moment("31.2.2021", "dmy"), written_moment("3:45 PM").hours
     (Moment(day=datetime.date(2021, 3, 4), hours=None), None, 15.75)
+    >>> written_moment("0930", "hm").hours, written_moment("0930")
+    (9.5, None)
     """
     text = text.strip()
+    if order == "hm" and text.isdecimal() and len(text) <= 4:
+        text = f"{text.zfill(4)[:2]}:{text[-2:].zfill(2)}"
     for form in FORMS:
         match = form.fullmatch(text)
         if match is None:
@@ -286,6 +290,7 @@ class Date(ColumnKind):
     ----------
     order
         Order in dates such as 3/4/2021: `"dmy"` or `"mdy"`; with `"ymd"` the year comes first, or a month has its name.
+        `"hm"` is for times of the day such as 0930.
     parts
         The features: `"date"` (days since 1970, under the column's name), `"month"` and `"weekday"` (names), `"day"`,
         `"hour"` (numbers), and `"month cycle"`, `"weekday cycle"`, `"hour cycle"`: sine and cosine, in which December

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -63,6 +63,9 @@ DECADE = re.compile(r"\s*(?:1\d|20)\d0\s?s\s*")  # no seconds
 CLOCK = re.compile(r"\s*(\d{1,18}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
 NINES = re.compile(r"\s*(?:-9{1,6}|9{3,6})(?:\.0+)?\s*")  # written where no value is
 LEAST_CODES = 3  # cells
+# Digits such as 0930 are times of the day, if enough differ, by their hours and by their minutes too.
+LEAST_TIMES, LEAST_HOURS, LEAST_MINUTES = 20, 5, 10
+SECONDS = (850e6, 2.2e9)  # since 1970, of moments between 1996 and 2039
 GROUPED_BY_POINT = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 LIST_OF_NUMBERS = re.compile(r"\s*\d+(?:\s*[,;/|]\s*\d+)+\s*")
 SHARE_IN_BRACKETS = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)?\s*%\s*\)\s*")
@@ -113,10 +116,11 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
         return InferredKind("empty", Nominal(), "no value", {})
     grouped = "" if likely == "." else _grouped_by_points(texts, likely)
     return _special(
-        _date(texts)
+        _clock_digits(texts)
+        or _date(texts)
         or (_grouped(texts, grouped, likely) if grouped else _number(texts, decimal))
         or _coordinates(texts)
-        or _number_beside_words(texts, decimal, likely)
+        or _beside_words(texts, decimal, likely)
         or _amount(texts, decimal, likely)
         or _text(texts)
         or _range(texts)
@@ -182,6 +186,18 @@ def _number(texts: Counter[str], decimal: str) -> InferredKind | None:
         warnings.append(
             f"{next(iter(numbers))} and all others may be a year, a month and a day; read as numbers, whose distances "
             "are not those of dates; write them as 1994-05-01"
+        )
+    elif all(text.strip().isdecimal() for text in numbers) and _are_clock_digits(numbers):
+        doubt = "times?"
+        warnings.append(
+            f"{max(numbers, key=len)} and all others may be hours and minutes; read as numbers, in which 959 and 1000 "
+            'are far apart; declare them as { kind = "date", order = "hm", parts = ["hour"] }, or write 09:59'
+        )
+    elif _may_be_seconds(numbers):
+        doubt = "dates?"
+        warnings.append(
+            f"{next(iter(numbers))} and all others may be seconds since 1970; read as numbers, which have no hours and "
+            "weekdays; write them as 2020-07-02 11:40"
         )
     if is_padded:
         example = next(filter(_is_code, texts))
@@ -301,11 +317,19 @@ def _may_be_days(numbers: Mapping[str, float]) -> bool:
     )
 
 
-def _number_beside_words(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
-    """Return the kind of a column of numbers or amounts in which a word stands for one that is not there, however often
-    it does: None, `Still in office`, `Undisclosed`; None if there are many words, or few numbers.
+def _may_be_seconds(numbers: Mapping[str, float]) -> bool:
+    """Return True if all numbers may be moments, as seconds or milliseconds since 1970."""
+    low, high = min(numbers.values()), max(numbers.values())
+    return len(numbers) >= LEAST_DIFFERENT_NUMBERS and any(
+        SECONDS[0] <= low / unit and high / unit <= SECONDS[1] for unit in (1.0, 1e3)
+    )
+
+
+def _beside_words(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
+    """Return the kind of a column of numbers, amounts or dates in which a word stands for one that is not there,
+    however often it does: None, `Still in office`, `Undisclosed`; None if there are many words, or few others.
     """
-    others = [text for text in texts if written_number(text) is None]
+    others = [text for text in texts if written_number(text) is None and not _may_be_date(text)]
     count = sum(texts[text] for text in others)
     if (
         not 1 <= len(others) <= MOST_WORDS_FOR_NONE
@@ -315,16 +339,18 @@ def _number_beside_words(texts: Counter[str], decimal: str, likely: str | None) 
     ):
         return None
     rest = Counter({text: count for text, count in texts.items() if text not in others})
-    kind = _number(rest, decimal) or _amount(rest, decimal, likely)
-    if kind is None:
+    kind = _date(rest) or _number(rest, decimal) or _amount(rest, decimal, likely)
+    if kind is None or not isinstance(kind.column, (Date, Numeric, Amount)):
         return None
+    named = "date" if isinstance(kind.column, Date) else "number"
     listed = " and ".join(map(shown, others))
-    warning = f"{count:,} of {texts.total():,} values are {listed}, which is no number and counts as missing"
-    named = kind.reason.removeprefix("all ") if kind.reason.startswith("all ") else "numbers"
+    warning = f"{count:,} of {texts.total():,} values are {listed}, which is no {named} and counts as missing"
+    misfits = count + kind.misfits[0]
+    reason = kind.reason.removeprefix("all ") if kind.reason.startswith("all ") else f"{named}s"
     return replace(
         kind,
-        reason=_share(kind.numbers, texts, named),
-        misfits=_misfits(kind.numbers, texts),
+        reason=f"{texts.total() - misfits:,} of {texts.total():,} {reason}",
+        misfits=(misfits, [*others, *kind.misfits[1]][:SHOWN_MISFITS]),
         warnings=[*kind.warnings, warning],
     )
 
@@ -377,6 +403,27 @@ def _date(texts: Counter[str]) -> InferredKind | None:
         _misfits(moments, texts),
         warnings,
         doubt,
+    )
+
+
+def _clock_digits(texts: Counter[str]) -> InferredKind | None:
+    """Return the kind of a column of times of the day in four digits, such as 0930; None if it holds other things."""
+    if len(texts) < LEAST_TIMES or not _has_codes(texts) or any(len(text.strip()) != 4 for text in texts):
+        return None
+    if not _are_clock_digits(texts):
+        return None
+    reason = "all times of the day, as 0930"
+    return InferredKind("time", Date("hm", ["hour"]), reason, {})
+
+
+def _are_clock_digits(texts: Iterable[str]) -> bool:
+    """Return True if digits may all be hours and minutes, and enough of these differ."""
+    moments = [written_moment(text, "hm") for text in texts]
+    hours = [moment.hours for moment in moments if moment is not None and moment.hours is not None]
+    return (
+        len(hours) == len(moments) >= LEAST_TIMES
+        and len({int(hour) for hour in hours}) >= LEAST_HOURS
+        and len({round(hour % 1 * 60) for hour in hours}) >= LEAST_MINUTES
     )
 
 
@@ -689,7 +736,12 @@ def _is_code(text: str) -> bool:
 
 
 def _has_codes(texts: Mapping[str, object]) -> bool:
-    return any(map(_is_code, texts))
+    """Return True for digits of which some have leading zeros; 00 beside 5 and 120 is no code, but the number 0."""
+    codes = [*filter(_is_code, texts)]
+    if any(code.strip("0 ") for code in codes):
+        return True
+    shortest = min((len(text.strip()) for text in texts if text.strip().isdecimal()), default=0)
+    return any(len(code.strip()) <= shortest for code in codes)
 
 
 def _enough(fitting: Mapping[str, object], texts: Counter[str]) -> bool:

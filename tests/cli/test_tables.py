@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import stream_bayes
+from stream_bayes.streams.files import table_profile
 from stream_bayes.streams.records.fields import Fields
 from tests.cli.test_snapshots import run
 
@@ -528,7 +529,7 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
         ("x,y\n1,a\r\n2,b\n3,a\r\n", (), 0, ""),
         ("x,y\r1,a\r2,b\r", (), 0, "no model is more accurate"),
         ("", (), 5, "the file is empty"),
-        ("x,y\n", (), 0, "no model is more accurate"),
+        ("x,y\n", (), 3, "no row has a label, so nothing was compared"),
         ("x,y\n" + "1,a\n" * 20 + "9" * 2_000_000 + ",b\n2,b\n", (), 0, ""),
         ("x,y\n1,a\n", ("--decimal", ";"), 3, "decimal: expected '.' or ','"),
         ("x,y\n1,a\n", ("--encoding", "utf-99"), 3, "encoding: expected a name"),
@@ -753,14 +754,21 @@ def test_inspect_marks_what_a_column_may_be_instead(tmp_path: Path) -> None:
     assert kinds["size"].startswith("category") and kinds["size"].endswith("?")
     path.write_text("caller,says\nAnn,hello there\nBob,good bye\nEve,not now\n")
     few = json.loads(run("inspect", path, "--json").stdout)["columns"]
-    assert {row["kind"] for row in few} == {"category, so far?"}
+    assert {row["kind"] for row in few} == {"category, identifier?"}
 
 
-def test_a_column_of_one_value_in_the_rows_examined_is_constant_so_far(tmp_path: Path) -> None:
+def test_a_column_of_one_value_is_constant_so_far_unless_its_file_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "late.csv"
     path.write_text("unit,n\n" + "".join(f"mm,{n}\n" for n in range(1000)))
     unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
+    assert unit["kind"] == "constant"
+    path.write_text("unit,n\n" + "".join(f"mm,{n}\n" for n in range(30_000)))
+    monkeypatch.setattr(table_profile, "LATER_CELLS", 20_000)
+    unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
     assert unit["kind"] == "constant, so far?"
+    monkeypatch.undo()
     with path.open("a") as file:
         file.write("cm,7\n")
     unit, _ = json.loads(run("inspect", path, "--json").stdout)["columns"]
@@ -865,6 +873,39 @@ def test_a_number_that_is_the_target_in_another_unit_is_a_leak(tmp_path: Path) -
     assert "copy gives y away in the first rows: it is the same number in each row" in said
     assert "fahrenheit gives y away in the first rows: it is the same number in another unit" in said
     assert "noise gives" not in said
+
+
+def test_a_feature_that_is_the_label_but_for_few_rows_is_a_leak_and_an_honest_one_is_not(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "t.csv"
+    # of 400 rows, `code` is wrong in 4, `boat` missing in 8 with the other label, `told` wrong in 40
+    rows = [
+        f"{(n + (n % 100 == 7)) % 2},{'' if n % 2 == (n % 50 != 9) else n % 23},{(n + (n % 10 == 3)) % 2},"
+        f"{'ab'[n % 2]}\n"
+        for n in range(400)
+    ]
+    path.write_text("code,boat,told,y\n" + "".join(rows))
+    said = run("inspect", path, "--target", "y").stdout
+    assert "code gives y away in the first rows: its values tell y in all but 4 of 400 rows" in said
+    assert "boat gives y away in the first rows: that it is missing tells y in all but 8 of 400 rows" in said
+    assert "told gives" not in said
+
+
+def test_a_number_that_is_the_target_but_for_few_rows_is_a_leak(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{n * 0.37:.2f},{n * 0.37 + (n % 30 == 4):.2f},{32 + 1.8 * n * 0.37 - 5 * (n % 45 == 4):.3f},{n + n % 3}\n"
+        for n in range(90)
+    ]
+    path.write_text("y,copy,fahrenheit,near\n" + "".join(rows))
+    said = run("inspect", path, "--target", "y").stdout
+    assert "copy gives y away in the first rows: it is the same number in all but 3 of 90 rows" in said
+    assert (
+        "fahrenheit gives y away" in said
+        and "the same number in another unit, in all but 2 of 90 rows" in said
+    )
+    assert "near gives" not in said
 
 
 def test_the_column_of_a_feature_that_leaks_can_be_ignored_as_is_said(tmp_path: Path) -> None:

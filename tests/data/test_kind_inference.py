@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from stream_bayes.data.amounts import Amount
+from stream_bayes.data.dates import Date
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.streams.files.code_columns import may_be_codes
@@ -20,6 +21,49 @@ def test_a_word_for_an_amount_that_is_not_there_is_missing_however_often_it_stan
     assert (kind.word, kind.column, len(kind.numbers)) == ("money", Amount(["$"]), 39)
     assert kind.misfits == (200, ["Undisclosed amount"])
     assert "200 of 239 values are 'Undisclosed amount'" in kind.warnings[0]
+
+
+def test_a_word_for_a_date_that_is_not_there_is_missing_however_often_it_stands() -> None:
+    texts = Counter({f"{k}/5/2015": 1 for k in range(1, 31)} | {"TBA": 13, "next one on 26/09/2016": 1})
+    kind = inferred_kind(texts)
+    assert (kind.word, kind.column) == ("date", Date("dmy", ["date", "day", "weekday"]))
+    assert kind.misfits == (14, ["TBA", "next one on 26/09/2016"]) and kind.reason.startswith(
+        "30 of 44 dates"
+    )
+    assert "13 of 44 values are 'TBA', which is no date" in kind.warnings[0]
+
+
+@pytest.mark.parametrize("texts", [[f"FR-{k:02}" for k in range(1, 96)], [f"Fr{k:03}" for k in range(70)]])
+def test_codes_behind_letters_of_a_currency_are_no_money(texts: list[str]) -> None:
+    assert inferred_kind(Counter(texts)).word == "category"
+    assert inferred_kind(Counter(f"Fr {k}.50" for k in range(70))).word == "money"
+    assert inferred_kind(Counter(["EUR -5", "EUR 7", "EUR-2.50"] * 9)).numbers["EUR-2.50"] == -2.5
+
+
+def test_two_zeros_among_plain_numbers_are_the_number() -> None:
+    kind = inferred_kind(Counter(["00", "5", "17", "120"] * 9))
+    assert (kind.word, kind.numbers["00"]) == ("number", 0.0)
+    assert inferred_kind(Counter(["00", "10", "20"] * 9)).word == "category"
+
+
+def test_hours_and_minutes_in_four_digits_are_times_of_the_day() -> None:
+    texts = [f"{k * 7 // 60 % 24:02}{k * 7 % 60:02}" for k in range(300)]
+    kind = inferred_kind(Counter(texts))
+    assert (kind.word, kind.column) == ("time", Date("hm", ["hour"]))
+    assert isinstance(kind.column, Date)
+    assert kind.column.read("0930") == (9.5,) and kind.column.read("5") == (5 / 60,)
+    plain = inferred_kind(
+        Counter(str(int(text)) for text in texts)
+    )  # as where a program took them for numbers
+    assert (plain.word, plain.doubt) == ("number", "times?")
+    assert inferred_kind(Counter(f"{k:04}" for k in range(300))).word == "category"
+    assert inferred_kind(Counter(map(str, range(1900, 1960)))).doubt == ""
+
+
+def test_seconds_since_1970_are_marked() -> None:
+    kind = inferred_kind(Counter(f"{1594153053 + 977 * k}.25" for k in range(30)))
+    assert (kind.word, kind.doubt) == ("number", "dates?") and "seconds since 1970" in kind.warnings[0]
+    assert inferred_kind(Counter(f"{3_000_000_000 + 977 * k}" for k in range(30))).doubt == ""
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,12 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
     if profile.kind.doubt and not is_changed:
         return f"{kind}, {profile.kind.doubt}"
     if kind == "category" and profile.distinct == profile.values < ID_EVENTS:
-        return f"{kind}, so far?"  # too few rows to know whether values recur
-    if kind == "constant" and profile.values + profile.missing.total() >= FIRST_ROWS:
+        return f"{kind}, identifier?"  # too few rows to know whether values recur
+    if (
+        kind == "constant"
+        and not profile.has_ended
+        and profile.values + profile.missing.total() >= FIRST_ROWS
+    ):
         return "constant, so far?"  # later rows may hold others
     return kind
 

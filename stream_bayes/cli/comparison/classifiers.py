@@ -83,6 +83,8 @@ def compare_and_print_classifiers(request: ComparisonRequest, outputs: Classifie
                 on_checkpoint=None if service is None else service.note,
                 on_answer=None if details is None else details.add,
             )
+        if not result["majority"].events:
+            raise BadValue(f"{request.files[0]}: no row has a label, so nothing was compared")
         if costs is not None and details is not None:
             costs.check(details.labels())
             result.costs = details.mean_costs()

@@ -46,26 +46,34 @@ class ColumnProfile:
     typed_numbers: dict[str, float] | None = None
     decimal: str | None = None  # the likely decimal mark, by the other columns; None for that of the format
     numbers_column: str | None = None  # the column of names, each of which has one number of this one
+    has_ended: bool = False  # the file has ended: no further row can hold another value than these show
 
     def add(self, cell: str) -> None:
         """Add a cell."""
-        missing = self.form.missing
-        if cell in missing or (cell in BLANKS and "" in missing):
+        if self._is_missing(cell):
             self.missing[cell] += 1
         else:
             self._count(cell)
 
     def add_value(self, value: object) -> None:
-        """Add a value that has a type: a number is a number, and everything else a name."""
+        """Add a value that has a type: a number is a number, a blank text is missing, and everything else a name."""
         if self.typed_numbers is None:
             self.typed_numbers = {}
-        if is_missing(value):
+        if is_missing(value) or (isinstance(value, str) and not value.strip()):
             self.missing[""] += 1
             return
         text = str(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             self.typed_numbers[text] = float(value)
         self._count(text)
+
+    def has_other(self, cell: str) -> bool:
+        """Return True for a value that no cell had."""
+        return cell not in self.counts and cell not in self.missing and not self._is_missing(cell)
+
+    def _is_missing(self, cell: str) -> bool:
+        missing = self.form.missing
+        return cell in missing or (cell in BLANKS and "" in missing)
 
     def _count(self, text: str) -> None:
         self.values += 1

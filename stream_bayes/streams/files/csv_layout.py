@@ -131,8 +131,10 @@ def guessed_layout(
                 f"unsure whether the first line holds the names of the columns ({first_texts(begin.cells)}); it is "
                 f"read as {'names' if header else 'data'}"
             )
+    if skip is None or titles or begin.comment:
+        skip = begin.line  # also after lines of blank cells, as above tables in sheets
     if not header:
-        return TableLayout(skip=begin.line if titles else skip or 0, header=False, guesses=tuple(said))
+        return TableLayout(skip=skip, header=False, guesses=tuple(said))
     lacking = ""
     if is_regular and width > 2 and len(begin.names) == width - 1:
         wide = [cells for cells in body if len(cells) == width]
@@ -151,7 +153,7 @@ def guessed_layout(
     if reason:
         said.append(f"the first column has no name and is no index of rows, for {reason}; it was called 'c1'")
     return TableLayout(
-        skip=begin.line if titles or begin.comment else skip or 0,
+        skip=skip,
         header=True,
         is_commented=bool(begin.comment),
         levels=levels,

@@ -34,8 +34,9 @@ OTHERS = "..."
 class InferredJSONDecoder(JSONDecoder):
     """A JSON object, read by a schema that the first rows of its file have shown.
 
-    A field that comes after these rows is a feature as it is, and is counted. A value that is not of its column's kind
-    is missing, and counted in `bad_fields`. A column of the schema is of a kind that is read, such as an `Amount`.
+    A field that comes after these rows is a feature as it is, and is counted. A blank text is missing, as a blank cell
+    of a table is. A value that is not of its column's kind is missing, too, and counted in `bad_fields`. A column of
+    the schema is of a kind that is read, such as an `Amount`.
 
     Attributes
     ----------
@@ -49,6 +50,7 @@ class InferredJSONDecoder(JSONDecoder):
         self._is_open = True
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
+        content = {name: None if _is_blank(value) else value for name, value in content.items()}
         arranged = super()._arranged(content)
         if len(arranged) < len(content):
             for name in content.keys() - arranged.keys():
@@ -71,7 +73,8 @@ class InferredJSONDecoder(JSONDecoder):
 def inferred_json_schema(
     path: str | os.PathLike[str], fields: Fields, profiles: Mapping[str, ColumnProfile] | None = None
 ) -> Schema | None:
-    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is. `profiles` are
+    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is, and no text is
+    blank. `profiles` are
     those of its first rows, if there are some already.
 
     Raises
@@ -82,7 +85,7 @@ def inferred_json_schema(
     if profiles is None:
         with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
             profiles = typed_profiles([each.x for each in _events(source, FIRST_ROWS)])
-    if not any(isinstance(each.kind.column, ColumnKind) for each in profiles.values()):
+    if not any(isinstance(each.kind.column, ColumnKind) or each.missing for each in profiles.values()):
         return None
     later: dict[str, ColumnProfile] = {}
     with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
@@ -98,3 +101,7 @@ def inferred_json_schema(
 
 def _events(source: Source, rows: int) -> Iterator[Event]:
     return (record for record in records_of(source, rows) if isinstance(record, Event))
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()

@@ -118,28 +118,40 @@ def profile_of(
         width = max(len(source.columns), 1)
         first = min(rows or FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // width))
         profiles = profiled_columns(names, (event.x for event in first_rows(source, first)), form)
-        later = [] if rows is not None else _spread_rows(source, LATER_CELLS // width, first)
-    if later:
-        profiles |= {
-            name: longer
-            for name, profile in profiles.items()
-            if (longer := _with_later_rows(profile, later)) is not None
-        }
-        compare_columns(profiles.values())
+        if rows is None:
+            _examine_later_rows(source, profiles, LATER_CELLS // width, first)
     return profiles
 
 
-def _spread_rows(source: CSVSource, examined: int, kept: int) -> list[Mapping[str, str | None]]:
-    """Return rows at equal steps out of those that follow, between half of `kept` and all."""
+def _examine_later_rows(
+    source: CSVSource, profiles: dict[str, ColumnProfile], examined: int, kept: int
+) -> None:
+    """Replace the profiles of columns of which the rows that follow show more. At most `kept` of them count: those at
+    equal steps, and those that have another value of a column with one.
+    """
     rows: list[Mapping[str, str | None]] = []
-    step = 1
+    others: list[Mapping[str, str | None]] = []
+    constants = {name: profile for name, profile in profiles.items() if profile.distinct == 1}
+    step, number = 1, -1
     for number, record in enumerate(records_of(source, examined)):
-        if number % step == 0 and isinstance(record, Event):
+        if not isinstance(record, Event):
+            continue
+        if number % step == 0:
             rows.append(record.x)
             if len(rows) == kept:
                 del rows[1::2]
                 step *= 2
-    return rows
+        else:
+            differing = [name for name, each in constants.items() if each.has_other(record.x.get(name) or "")]
+            if differing:
+                others.append(record.x)
+                constants = {name: each for name, each in constants.items() if name not in differing}
+    if rows:
+        longer = {name: _with_later_rows(profile, [*rows, *others]) for name, profile in profiles.items()}
+        profiles |= {name: profile for name, profile in longer.items() if profile is not None}
+        compare_columns(profiles.values())
+    for profile in profiles.values():
+        profile.has_ended = number + 1 < examined
 
 
 def _with_later_rows(

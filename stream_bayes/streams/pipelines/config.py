@@ -116,7 +116,7 @@ class FeatureConfig(ConfigTable):
     cuts: list[float] | None = None
     units: list[str] | None = None
     decimal: Literal[".", ","] | None = None
-    order: Literal["ymd", "dmy", "mdy"] | None = None
+    order: Literal["ymd", "dmy", "mdy", "hm"] | None = None
     parts: list[str] | None = None
     pivot: int | None = None
     words: list[str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,21 @@ def test_a_field_that_comes_after_the_rows_that_decide_is_not_dropped_in_silence
     assert trained.exit_code == 0, trained.stderr
     assert "warning: field shade: comes first after" in trained.stderr
     assert "its 7 values were left out" in trained.stderr
+
+
+@pytest.mark.parametrize("size", ['"1,000"', "3"])
+def test_a_blank_text_is_missing(tmp_path: Path, size: str) -> None:
+    path = tmp_path / "t.jsonl"
+    lines = [f'{{"size": {size}, "kind": "{"ab"[n % 2]}", "y": "u"}}' for n in range(9)]
+    path.write_text(
+        "\n".join([*lines, '{"size": "", "kind": " ", "y": "u"}', '{"size": "", "kind": "a", "y": ""}'])
+    )
+    found = json.loads(CliRunner().invoke(app, ["inspect", str(path), "--json"]).stdout)["columns"]
+    assert {row["column"]: row["missing"] for row in found} == {"size": 2, "kind": 1, "y": 1}
+    with closing(streams.from_jsonl(path, target="y")) as source:
+        *_, blank, unlabelled = whole(source)
+    assert isinstance(blank, Event) and isinstance(unlabelled, Event)
+    assert {*blank.x.values()} <= {None} and unlabelled.y is None
 
 
 def test_a_stream_without_a_schema_warns_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

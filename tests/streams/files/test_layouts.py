@@ -116,6 +116,19 @@ def test_a_table_is_read_whatever_surrounds_it_and_from_any_record(tmp_path: Pat
     assert continued(lambda: streams.from_csv(path), records[31]) == records[31:]
 
 
+@pytest.mark.parametrize("above", ["\n\n", ",,\n,,\n", "\n,,\n"])
+def test_rows_of_blank_cells_above_the_header_are_skipped(tmp_path: Path, above: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(above + "name,size,colour\nAnn,1.5,red\nBob,2.5,blue\nEve,2,red\n")
+    with closing(CSVSource(path, form=guessed_format(path))) as source:
+        assert list(source.columns) == ["name", "size", "colour"]
+        assert [event.x["name"] for event in whole(source) if isinstance(event, Event)] == [
+            "Ann",
+            "Bob",
+            "Eve",
+        ]
+
+
 def test_a_first_column_of_days_without_a_name_is_no_index_of_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     days = [f"2024-{1 + n // 28:02}-{1 + n % 28:02}" for n in range(len(CELLS))]
