@@ -12,13 +12,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._quantiles import quantile_cuts, weighted_median
+
 __all__ = [
     "METHODS",
     "bin_names",
     "cut_quantiles",
     "cut_supervised",
     "cut_widths",
-    "distinct_starts",
     "outer_edges",
 ]
 
@@ -35,18 +36,7 @@ def cut_quantiles(values: Floats, weights: Floats, labels: NDArray[np.int32], bi
     >>> cut_quantiles(np.array([1.0, 2, 3, 4]), np.ones(4), np.zeros(4, np.int32), 2)
     [2.5]
     """
-    starts = distinct_starts(values)
-    gaps = _gaps(values[starts])
-    if len(starts) <= bins:
-        return [float(gap) for gap in gaps]
-    reached = np.cumsum(weights)
-    below = reached[starts[1:] - 1]
-    wanted = reached[-1] * np.arange(1, bins) / bins
-    upper = np.minimum(np.searchsorted(below, wanted), len(below) - 1)
-    lower = np.maximum(upper - 1, 0)
-    nearest = np.where(wanted - below[lower] <= below[upper] - wanted, lower, upper)
-    cuts: list[float] = gaps[np.unique(nearest)].tolist()
-    return cuts
+    return quantile_cuts(values, weights, bins)
 
 
 def cut_widths(values: Floats, weights: Floats, labels: NDArray[np.int32], bins: int) -> list[float]:
@@ -58,7 +48,7 @@ def cut_widths(values: Floats, weights: Floats, labels: NDArray[np.int32], bins:
     >>> cut_widths(np.array([0.0, 1, 2, 3, 8]), np.ones(5), np.zeros(5, np.int32), 4)
     [2.0, 4.0, 6.0]
     """
-    distinct = values[distinct_starts(values)]
+    distinct = values[_distinct_starts(values)]
     if len(distinct) <= bins:
         return [float(gap) for gap in _gaps(distinct)]
     inner = np.linspace(distinct[0], distinct[-1], bins + 1)[1:-1]
@@ -75,7 +65,7 @@ def cut_supervised(values: Floats, weights: Floats, labels: NDArray[np.int32], b
     >>> cut_supervised(values, np.ones(20), labels, 8)
     [9.5]
     """
-    starts = distinct_starts(values)
+    starts = _distinct_starts(values)
     gaps = _gaps(values[starts])
     counts = np.zeros((len(starts), int(labels.max(initial=0)) + 1))
     rank = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))  # of each number's value
@@ -120,7 +110,7 @@ def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return entropy
 
 
-def distinct_starts(values: Floats) -> NDArray[np.int64]:
+def _distinct_starts(values: Floats) -> NDArray[np.int64]:
     """Return the places at which ascending numbers change, the first included."""
     changes = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
@@ -145,19 +135,12 @@ def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple
     if not cuts:
         return float(values[0]), float(values[-1])
     below, above = int(np.searchsorted(values, cuts[0])), int(np.searchsorted(values, cuts[-1]))
-    low = 2.0 * _median(values[:below], weights[:below]) - cuts[0] if below else cuts[0]
-    high = 2.0 * _median(values[above:], weights[above:]) - cuts[-1] if above < len(values) else cuts[-1]
+    low, high = cuts[0], cuts[-1]
+    if below:
+        low = 2.0 * weighted_median(values, weights, 0, below) - low
+    if above < len(values):
+        high = 2.0 * weighted_median(values, weights, above, len(values)) - high
     return low, high
-
-
-def _median(values: Floats, weights: Floats) -> float:
-    """Return the weighted median; the middle of two values if half of the weight lies on either side."""
-    reached = np.cumsum(weights)
-    half = reached[-1] / 2.0
-    last = len(values) - 1
-    lower = min(int(np.searchsorted(reached, half)), last)
-    upper = min(int(np.searchsorted(reached, half, side="right")), last)
-    return float(values[lower] + values[upper]) / 2.0
 
 
 def bin_names(cuts: Sequence[float]) -> list[str]:

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts._kept_events import KeptEvents, OpenCuts
+from stream_bayes.core.counts._quantiles import distinct_values
 from stream_bayes.core.counts._tables import Tables
-from stream_bayes.core.counts.cut_points import METHODS, bin_names, distinct_starts, outer_edges
+from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
 from stream_bayes.core.encoding._features import Encoder, Feature
 from stream_bayes.core.values.checks import expect
 from stream_bayes.errors import CannotMerge
@@ -195,7 +196,7 @@ class Discretizer(OpenCuts):
         order = np.argsort(values, kind="stable")
         values, weights, labels = values[order], weights[order], labels[order]
         cuts = METHODS[self.method](values, weights, labels, wanted)
-        if len(cuts) + 1 >= len(distinct_starts(values)):
+        if len(cuts) + 1 >= distinct_values(values):
             return cuts, None  # a bin for each value: there is nothing between them
         return cuts, outer_edges(values, weights, cuts)
 

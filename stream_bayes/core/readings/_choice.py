@@ -302,6 +302,18 @@ class ChoiceReading(Reading):
         self.derive_if_due()
 
     @cython.cfunc
+    def learn_predicted(self, row: Row):
+        """Learn a row of which every member has given its probabilities, as those of a mixture have."""
+        if not self.mixture or self.super_parents is not None:
+            self.learn(row)
+            return
+        if row.weight > 0.0:
+            self.add_losses_of_members(row)
+        self.tables.add(row)
+        self.check_due(row)
+        self.derive_if_due()
+
+    @cython.cfunc
     def check_due(self, row: Row):
         member: Reading
         for member in self.watchful:

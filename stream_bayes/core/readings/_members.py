@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cython
+import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
@@ -18,6 +19,8 @@ class Members:
     def __init__(self, readings: list, answers: list):
         self.readings = list(readings)
         self.answers = list(answers)
+        self.scorings = np.zeros(len(self.readings), np.longlong)
+        self.clocks = np.zeros(len(self.readings), np.longlong)
 
     @cython.ccall
     def predict_with_spreads(
@@ -63,3 +66,31 @@ class Members:
             elif is_labelled:
                 reading.learn_asleep(row)
             first += self.answers[index]
+
+    @cython.ccall
+    def remember(self):
+        """Remember what the readings have scored until now."""
+        index: cython.Py_ssize_t
+        reading: Reading
+        for index in range(len(self.readings)):
+            reading = self.readings[index]
+            self.scorings[index], self.clocks[index] = reading.scorings, reading.tables.clock
+
+    @cython.ccall
+    def learn_predicted(self, rows: list, is_asleep: cython.uchar[::1]) -> cython.bint:
+        """Learn an event that all readings awake have predicted last. Return False, and learn nothing, if one of them
+        has scored or learned another since `remember`.
+        """
+        index: cython.Py_ssize_t
+        reading: Reading
+        for index in range(len(self.readings)):
+            reading = self.readings[index]
+            if reading.scorings != self.scorings[index] or reading.tables.clock != self.clocks[index]:
+                return False
+        for index in range(len(self.readings)):
+            reading = self.readings[index]
+            if is_asleep[index]:
+                reading.learn_asleep(rows[index])
+            else:
+                reading.learn_predicted(rows[index])
+        return True

@@ -31,6 +31,7 @@ cdef class Reading:
     cdef double[::1] upper
     cdef double shift
     cdef Py_ssize_t live
+    cdef public long long scorings
     cdef Row row
     cdef NamedAnswer answer
     cdef double pseudocount(self, Py_ssize_t cells)
@@ -47,6 +48,7 @@ cdef class Reading:
     cdef check_due(self, Row row)
     cdef bint score_to_learn(self, Row row)
     cdef learn_scored(self, Row row)
+    cdef learn_predicted(self, Row row)
     cpdef dict log_joint(self, Row row)
     cdef dict joint_by_label(self)
     cpdef dict probabilities(self, Row row)

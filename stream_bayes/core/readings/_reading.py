@@ -66,6 +66,7 @@ class Reading:
         self.share = np.zeros(2)
         self.shift = 0.0  # left out of every class's score: log P(y, x) is score + shift
         self.live = 0  # live classes
+        self.scorings = 0  # so many times scores were begun
         self.extra = 0.0  # the weight that the row itself counts for besides the tables, on their scale
         self.is_prior = False  # True if the prior stands in for scores that are all impossible
         self.first, self.rise, self.spread_of = np.zeros(2), np.zeros(2), np.zeros(2)
@@ -127,6 +128,7 @@ class Reading:
         y: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
         learned: cython.bint = False
+        self.scorings += 1
         if self.score.shape[0] < tables.labels:
             self.score = np.zeros(2 * tables.labels)
             self.share = np.zeros(2 * tables.labels)
@@ -250,6 +252,11 @@ class Reading:
     @cython.cfunc
     def learn_scored(self, row: Row):
         """Learn the rest of a row that `score_to_learn` has scored."""
+        self.learn(row)
+
+    @cython.cfunc
+    def learn_predicted(self, row: Row):
+        """Learn a row that `score_row` has scored last, from the counts as they are."""
         self.learn(row)
 
     def evidence(self, row: Row) -> dict:

@@ -537,6 +537,10 @@ class LogisticReading(Reading):
         self.tables.add(row)
 
     @cython.cfunc
+    def learn_predicted(self, row: Row):
+        self.learn_scored(row)
+
+    @cython.cfunc
     def learn_scored(self, row: Row):
         """Learn a row. If it was scored just now, it is projected already, unless it adds columns or events fade."""
         k: cython.Py_ssize_t

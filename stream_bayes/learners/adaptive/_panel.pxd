@@ -15,11 +15,19 @@ cdef class Panel:
     cdef public double[:, ::1] opinions
     cdef double[:, ::1] spreads
     cdef double[::1] variance
+    cdef object event
+    cdef list content
+    cdef dict views
+    cdef dict given
+    cdef Py_ssize_t labels_then
     cpdef dict predict(self, dict views, Py_ssize_t live, object last, double share)
+    cpdef keep(self, object x, dict views, dict given)
+    cpdef dict predicted_views(self, object x)
     cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t live, object last, double share)
     cpdef dict predict_intervals(
         self, dict views, Py_ssize_t live, object last, double share, double tail, double deviations
     )
+    cdef forget(self)
     cdef reserve(self)
     cdef dict mix(self, Py_ssize_t live, object last, double share)
     cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t live, object last, double share)

@@ -15,6 +15,12 @@ if not cython.compiled:
     from stream_bayes.core.readings._members import Members
 
 
+# Types whose values cannot change.
+PLAIN = frozenset(
+    [str, bytes, int, float, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_]
+)
+
+
 @cython.cclass
 class Panel:
     """The experts of all stores, and the mixture of their answers. `encoding` has the encoders and readings of the
@@ -31,6 +37,7 @@ class Panel:
         self.labels = encoding.labels
         self.opinions = np.zeros((mixture.experts, 2))
         self.spreads, self.variance = np.zeros((mixture.experts, 2)), np.zeros(2)
+        self.forget()
 
     def __reduce__(self):
         return Panel, (self.encoding, self.mixture, self.recalibration, self.repeats)
@@ -41,7 +48,48 @@ class Panel:
         store is shown of the event. The labels are those that hold samples or were declared; without any, the answer is
         empty. `last` and `share` are the last label and the probability that it comes again; None before the first.
         """
+        self.forget()
         return self.answer(self.encoding.lookup(views), False, live, last, share)
+
+    @cython.cfunc
+    def forget(self):
+        """Forget which event was predicted last."""
+        self.event = None
+        self.content = []
+        self.views = self.given = {}
+
+    @cython.ccall
+    def keep(self, x, views: dict, given: dict):
+        """Keep the event that was predicted last, what the stores were shown of it, and the answer: if it is learned
+        next, it need not be predicted again. Only an event of plain values can be known again.
+        """
+        readings: Members = self.encoding.readings
+        if type(x) is not dict or not given:
+            return
+        content: list = []
+        for name, value in cython.cast(dict, x).items():
+            if type(value) not in PLAIN:
+                return
+            content.append(name)
+            content.append(value)
+        readings.remember()
+        self.event, self.content, self.views, self.given = x, content, views, given.copy()
+        self.labels_then = len(self.labels.values)
+
+    @cython.ccall
+    def predicted_views(self, x) -> dict:
+        """Return what the stores were shown of an event, if it is the one that was predicted last, unchanged; else
+        None.
+        """
+        at: cython.Py_ssize_t = 0
+        content: list = self.content
+        if x is not self.event or x is None or 2 * len(x) != len(content):
+            return None
+        for name, value in cython.cast(dict, x).items():
+            if name is not content[at] or value is not content[at + 1]:
+                return None
+            at += 2
+        return self.views
 
     @cython.ccall
     def predict_intervals(
@@ -66,6 +114,7 @@ class Panel:
         variance: cython.double
         p: cython.double
         rows: list = self.encoding.lookup(views)
+        self.forget()
         self.reserve()
         readings.predict_with_spreads(rows, self.mixture.is_asleep, self.opinions, self.spreads)
         self.mix(live, last, share)
@@ -85,9 +134,21 @@ class Panel:
     def predict_learn(self, views: dict, y, w, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
         """Return the mixed probabilities of a sample, which the stores then learn.
 
-        All rows are encoded before any is learned: what one store refuses, none learns.
+        All rows are encoded before any is learned: what one store refuses, none learns. The views of the event that was
+        predicted last have its answer.
         """
-        return self.answer(self.encoding.encode(views, y, w), True, live, last, share)
+        readings: Members = self.encoding.readings
+        given: dict = self.given
+        is_predicted: cython.bint = views is self.views
+        rows: list = self.encoding.encode(views, y, w)
+        self.forget()
+        if (
+            is_predicted
+            and len(self.labels.values) == self.labels_then
+            and readings.learn_predicted(rows, self.mixture.is_asleep)
+        ):
+            return given
+        return self.answer(rows, True, live, last, share)
 
     @cython.cfunc
     def answer(

@@ -183,7 +183,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        views, y = self._views(x), canonical_label(y)
+        views, y = self._experts().predicted_views(x) or self._views(x), canonical_label(y)
         answer = self._predict_learn(views, y, w)
         if w > 0.0:
             label = self._labels.find(y)
@@ -218,6 +218,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """Return P(y | x) of each class; empty before any learning."""
         panel, views = self._experts(), self._views(x)
         answer: dict[Any, float] = panel.predict(views, self._known, *self._memory.repetition())
+        panel.keep(x, views, answer)
         return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:

@@ -62,6 +62,53 @@ def test_predicting_then_learning_is_one_step() -> None:
     assert held(one) == held(other)
 
 
+def test_an_event_that_was_predicted_is_not_predicted_again_to_learn_it() -> None:
+    model, stream = learned(60), drifting(80)[60:]
+
+    def scored(x: dict[str, Any], y: Any) -> int:
+        before = model.members[0].reading.scorings
+        model.learn_one(x, y)
+        return int(model.members[0].reading.scorings - before)
+
+    for x, y in stream:
+        model.predict_proba_one(x)
+        assert scored(x, y) == 0
+        model.predict_one(x)
+        x["a"] += 1.0
+        assert scored(x, y) == 1, "its numbers are others"
+        model.predict_one(x)
+        assert scored(dict(x), y) == 1, "as long as it is another event"
+
+
+def test_whatever_is_asked_between_a_prediction_and_its_label_the_same_is_learned() -> None:
+    """Other events, intervals, explanations, a member alone, an answer that is changed, a value never seen."""
+    rng = random.Random(5)
+    asked, silent = AdaptiveBayes(), AdaptiveBayes()
+    for number, (x, _) in enumerate(drifting(150, 2)):
+        y = rng.randrange(4) if rng.random() < 0.3 else (x["a"] > 0) + 2 * (x["b"] > 0)
+        w = rng.choice([1.0, 1.0, 0.0, 2.5])
+        if rng.random() < 0.05:
+            x["sky"] = f"colour {number}"
+        answer = asked.predict_proba_one(x)
+        kept = dict(answer)
+        match rng.randrange(8):
+            case 0:
+                asked.predict_proba_one({"a": 0.0})
+            case 1:
+                asked.predict_interval_one({"b": 0.5})
+            case 2:
+                asked.explain_one(x)
+            case 3:
+                rng.choice(asked.members).predict_proba_one({"a": 3.0})
+            case 4:
+                answer.clear()
+            case 5:
+                x["b"] = -x["b"]
+                kept = asked.predict_proba_one(dict(x))
+        assert kept == asked.predict_learn_one(x, y, w) == silent.predict_learn_one(x, y, w)
+    assert held(asked) == held(silent)
+
+
 def test_predicting_changes_nothing() -> None:
     model = learned()
     before = held(model)

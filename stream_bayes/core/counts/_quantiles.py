@@ -1,0 +1,84 @@
+"""Loops over ascending numbers: their distinct values, cuts of equal weight between these, and medians."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def gap_between(low: cython.double, high: cython.double) -> cython.double:
+    """Return the middle of neighbours; the upper one if rounding puts the middle on the lower one."""
+    middle: cython.double = low / 2.0 + high / 2.0
+    return middle if middle > low else high
+
+
+@cython.ccall
+@cython.exceptval(check=False)
+def distinct_values(values: cython.double[::1]) -> cython.Py_ssize_t:
+    """Return the number of distinct values among ascending numbers."""
+    k: cython.Py_ssize_t
+    count: cython.Py_ssize_t = min(values.shape[0], 1)
+    for k in range(1, values.shape[0]):
+        count += values[k] != values[k - 1]
+    return count
+
+
+@cython.ccall
+def quantile_cuts(values: cython.double[::1], weights: cython.double[::1], bins: cython.Py_ssize_t) -> list:
+    """Return the gaps of ascending numbers that leave about equal weight between them, all gaps if there are few."""
+    distinct: cython.Py_ssize_t = distinct_values(values)
+    k: cython.Py_ssize_t
+    share: cython.Py_ssize_t
+    gaps: cython.Py_ssize_t = 0
+    upper: cython.Py_ssize_t = 0
+    nearest: cython.Py_ssize_t
+    newest: cython.Py_ssize_t = -1
+    reached: cython.double = 0.0
+    wanted: cython.double
+    gap: cython.double[::1] = np.empty(max(distinct - 1, 0))
+    below: cython.double[::1] = np.empty(max(distinct - 1, 0))  # the weight before each gap
+    cuts: list = []
+    for k in range(values.shape[0]):
+        if k > 0 and values[k] != values[k - 1]:
+            gap[gaps] = gap_between(values[k - 1], values[k])
+            below[gaps] = reached
+            gaps += 1
+        reached += weights[k]
+    if distinct <= bins:
+        return [float(gap[k]) for k in range(gaps)]
+    for share in range(1, bins):
+        wanted = reached * share / bins
+        while upper < gaps - 1 and below[upper] < wanted:
+            upper += 1
+        nearest = max(upper - 1, 0)
+        if wanted - below[nearest] > below[upper] - wanted:
+            nearest = upper
+        if nearest > newest:
+            cuts.append(float(gap[nearest]))
+            newest = nearest
+    return cuts
+
+
+@cython.ccall
+def weighted_median(
+    values: cython.double[::1], weights: cython.double[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> cython.double:
+    """Return the weighted median of the ascending numbers from `first` to before `end`; the middle of two values if
+    half of the weight lies on either side.
+    """
+    k: cython.Py_ssize_t
+    total: cython.double = 0.0
+    reached: cython.double = 0.0
+    lower: cython.Py_ssize_t = -1
+    for k in range(first, end):
+        total += weights[k]
+    for k in range(first, end):
+        reached += weights[k]
+        if lower < 0 and reached >= total / 2.0:
+            lower = k
+        if reached > total / 2.0:
+            return (values[lower] + values[k]) / 2.0
+    return (values[max(lower, first)] + values[end - 1]) / 2.0
