@@ -102,6 +102,9 @@ MAKERS: dict[str, tuple[Maker, set[str]]] = {
         {"nominal"},
     ),
 }
+LARGE = {
+    name for name in MAKERS if "AdaptiveBayes" in name or "triples" in name
+}  # states that take long to save
 
 
 class Follower:
@@ -171,7 +174,7 @@ def check(name: str, seed: int, events: int, every: int) -> None:
 def test_a_model_saved_at_any_moment_loads_and_goes_on_with_equal_bytes(
     name: str, seed: int, every: int
 ) -> None:
-    check(name, seed, EVENTS, every if "AdaptiveBayes" not in name else 8 * every)
+    check(name, seed, EVENTS, 8 * every if name in LARGE else every)
 
 
 @pytest.mark.soak

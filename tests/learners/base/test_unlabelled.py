@@ -176,14 +176,14 @@ def test_a_saved_one_goes_on_as_if_nothing_had_happened(name: str) -> None:
     rng = np.random.default_rng(3)
     model = SAVED[name](unlabelled="em")
     others: list[Any] = []
-    for number, (x, y) in enumerate(drawn(700, 4)):
+    for number, (x, y) in enumerate(drawn(400, 4)):
         event = {**x, "size": float(rng.normal(2.0 * (y == "one")))}
-        if number % 7 == 0 and number > 590:  # at first in an event without a label
+        if number % 7 == 0 and number > 290:  # at first in an event without a label
             event |= {"new": "xy"[number % 2], "newest": "z"}
         for one in (model, *others):
             one.learn_one(event, None if number % 10 else y)
-        if number in (5, 450, 650):
-            is_pickled = number == 450
+        if number in (5, 250, 350):
+            is_pickled = number == 250
             others.append(
                 pickle.loads(pickle.dumps(model))
                 if is_pickled

@@ -168,7 +168,7 @@ def test_killed_at_any_operation_a_rebuild_leaves_the_old_state_or_the_new(direc
             engine_in(directory).run(rebuild=True)
         (directory / "events.jsonl").write_bytes(rows(100))
         is_killed = was_killed(lambda: engine_in(directory, accept_gap=True).run(rebuild=True), operation)
-        operation += 2
+        operation += 3
         (directory / "events.jsonl").write_bytes(rows(150))  # whose first 100 are the same
         engine = engine_in(directory)
         engine.run(0)

@@ -12,6 +12,7 @@ import pytest
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
+from stream_bayes.streams.files import table_profile
 from stream_bayes.streams.files.code_columns import may_be_codes
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
@@ -224,7 +225,10 @@ def test_a_format_does_not_depend_on_what_follows_the_first_lines(tmp_path: Path
     assert guessed_format(path) == before
 
 
-def test_events_of_a_wide_file_are_profiled_in_a_moment(tmp_path: Path) -> None:
+def test_of_a_wide_file_no_more_cells_are_profiled_than_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_profile, "MAX_CELLS", 120_000)
     path = tmp_path / "t.csv"
-    path.write_text(",".join(f"c{n}" for n in range(10_000)) + "\n" + (",".join("1" * 10_000) + "\n") * 300)
-    assert profile_of(path)["c9999"].values == 100  # a million cells, and no more
+    path.write_text(",".join(f"c{n}" for n in range(1_000)) + "\n" + (",".join("1" * 1_000) + "\n") * 300)
+    assert profile_of(path)["c999"].values == 120
