@@ -59,3 +59,7 @@ cdef class CoMoments:
     cdef clear_feature(self, long long slot, Py_ssize_t label)
     cdef double weight(self, long long high, long long low, Py_ssize_t label, Gaussians numbers) noexcept
     cdef double product(self, long long high, long long low, Py_ssize_t label, Gaussians numbers, double scale)
+    cdef write_products(
+        self, long long slot, long long[::1] others, Py_ssize_t count, Py_ssize_t label, Gaussians numbers,
+        double[::1] deviations, double[::1] products
+    )

@@ -872,6 +872,38 @@ class CoMoments:
             weight, i - 2 * self.pairs, self.mean_high, self.mean_low,
         )  # fmt: skip
 
+    @cython.cfunc
+    def write_products(
+        self,
+        slot: cython.longlong,
+        others: cython.longlong[::1],
+        count: cython.Py_ssize_t,
+        label: cython.Py_ssize_t,
+        numbers: Gaussians,
+        deviations: cython.double[::1],
+        products: cython.double[::1],
+    ):
+        """Write what `product` returns of a feature and each of others, all of which every sample has.
+
+        `deviations` are those of the others, and after them that of the feature. All cells are settled.
+        """
+        k: cython.Py_ssize_t
+        pair: cython.longlong
+        other: cython.longlong
+        step: cython.Py_ssize_t = numbers.classes
+        mean: cython.double = numbers.mean[slot * step + label]
+        weight: cython.double = numbers.weight[slot * step + label]
+        size: cython.double = CANCELS * deviations[count]
+        about: cython.double
+        for k in range(count):
+            other = others[k]
+            about = mean * numbers.mean[other * step + label]
+            if abs(about) < size * deviations[k]:
+                pair = slot * (slot - 1) // 2 + other if other < slot else other * (other - 1) // 2 + slot
+                products[k] = value(self.products, label * 3 * self.pairs + pair, self.pairs) - about * weight
+            else:
+                products[k] = self.product(max(slot, other), min(slot, other), label, numbers, 0.0)
+
     def moments(
         self,
         high: cython.longlong,

@@ -29,6 +29,7 @@ from stream_bayes.core.regression.waves import is_wave
 if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians
     from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.encoding._features import Feature
     from stream_bayes.core.encoding._rows import Batch, Row
     from stream_bayes.core.encoding._targets import TargetEncoder
 
@@ -43,6 +44,7 @@ FIRST_DECADE = cython.declare(
     cython.Py_ssize_t, 0
 )  # the mean of their prior, which has a deviation of a decade
 LARGEST_DECADE = cython.declare(cython.Py_ssize_t, 3)
+LEAST_SHARES = cython.declare(cython.double, 1e-100)  # a product that is still far from underflow
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 
 
@@ -84,13 +86,18 @@ class RegressionReading:
         self.seen = np.zeros(0, np.uint8)
         self.number = np.zeros(0)
         self.mean, self.deviation, self.ridge, self.partial = (np.zeros(1) for _ in range(4))
-        self.matrix, self.factor, self.away = np.zeros(1), np.zeros(1), np.zeros(1)
+        self.products, self.lacking = np.zeros(1), np.zeros(1)
+        self.all_slots = np.zeros(0, np.longlong)
+        self.all_mean, self.all_deviation, self.all_ridge, self.all_matrix = (np.zeros(1) for _ in range(4))
+        self.all_columns = 0
+        self.is_built = self.fits = False
+        self.matrix, self.part, self.factor, self.spare, self.away = (np.zeros(1) for _ in range(5))
         self.location = self.scale = self.degrees = 0.0
 
     @cython.ccall
     def changed(self):
         """Derive everything anew before the next prediction."""
-        self.is_fresh = self.is_chosen = False
+        self.is_fresh = self.is_chosen = self.is_built = False
 
     @cython.ccall
     def learn(self, row: Row):
@@ -116,8 +123,9 @@ class RegressionReading:
         if self.seen.shape[0] >= n:
             return
         self.seen, self.number = np.zeros(2 * n, np.uint8), np.zeros(2 * n)
-        self.slots, self.candidates = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
-        self.is_fresh = False
+        self.slots, self.all_slots = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
+        self.candidates = np.zeros(2 * n, np.longlong)
+        self.is_fresh = self.is_built = False
 
     @cython.cfunc
     def is_predictor(self, slot: cython.Py_ssize_t) -> cython.bint:
@@ -134,16 +142,28 @@ class RegressionReading:
         return numbers.m2[slot * numbers.classes] > 0.0
 
     @cython.cfunc
+    def is_wave(self, slot: cython.Py_ssize_t) -> cython.bint:
+        """Return True for the column of a wave."""
+        name = cython.cast(Feature, self.encoder.numeric[slot]).name
+        return type(name) is tuple and is_wave(name)
+
+    @cython.cfunc
     def choose_columns(self, everything: cython.bint) -> cython.Py_ssize_t:
-        """Write the predictors of the event, or all, to `candidates`; return their number."""
+        """Write which of all columns are predictors of the event, or of every event; return their number."""
+        k: cython.Py_ssize_t
         slot: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
-        for slot in range(1, min(self.tables.gaussians.features, len(self.encoder.numeric))):
-            if everything and slot < self.is_aside.shape[0] and self.is_aside[slot]:
+        if not self.is_built:
+            self.build()
+        for k in range(self.all_columns):
+            slot = self.all_slots[k]
+            if everything:
+                if slot < self.is_aside.shape[0] and self.is_aside[slot]:
+                    continue
+            elif not self.seen[self.encoder.base[slot]]:
                 continue
-            if self.is_predictor(slot) and (everything or self.seen[self.encoder.base[slot]]):
-                self.candidates[n] = slot
-                n += 1
+            self.candidates[n] = k
+            n += 1
         return n
 
     @cython.cfunc
@@ -157,11 +177,11 @@ class RegressionReading:
         n = self.choose_columns(everything)
         if self.is_fresh and n == self.columns:
             for k in range(n):
-                if self.slots[k] != self.candidates[k]:
+                if self.slots[k] != self.all_slots[self.candidates[k]]:
                     break
             else:
                 return
-        self.build(n)
+        self.take(n)
         self.factorise()
         self.is_fresh = True
 
@@ -174,10 +194,11 @@ class RegressionReading:
         evidence: cython.double
         moved: cython.bint
         least: cython.Py_ssize_t
-        self.build(self.choose_columns(True))
+        self.take(self.choose_columns(True))
         # Covariances of pairs that were shrunk to fit together have no likelihood that could speak for a weak prior.
         least = 0 if self.least_variance > 0.0 else LEAST_DECADE
         most = self.evidence_of(decade)
+        self.factor, self.spare = self.spare, self.factor
         for step in (-1, 1):
             moved = True
             while moved and least <= decade + step <= LARGEST_DECADE:
@@ -185,9 +206,12 @@ class RegressionReading:
                 moved = evidence > most
                 if moved:
                     decade, most = decade + step, evidence
+                    self.factor, self.spare = self.spare, self.factor
             if decade < FIRST_DECADE:
                 break
-        self.evidence_of(decade)
+        self.strength = 10.0**decade
+        self.factor, self.spare = self.spare, self.factor
+        self.read_factor()
         self.is_fresh = True
 
     @cython.cfunc
@@ -251,77 +275,136 @@ class RegressionReading:
         return pairs.mean_high if slot > other else pairs.mean_low
 
     @cython.cfunc
-    def build(self, n: cython.Py_ssize_t):
-        """Write the matrix of the candidates; the target comes last."""
+    def build(self):
+        """Write the matrix of all columns that could predict; the target comes last."""
         numbers: Gaussians = self.tables.gaussians
+        pairs: CoMoments = self.tables.co_moments
         stride: cython.Py_ssize_t = numbers.classes
-        m: cython.Py_ssize_t = n + 1
+        target: cython.Py_ssize_t = self.target
+        n: cython.Py_ssize_t = 0
+        m: cython.Py_ssize_t
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         slot: cython.Py_ssize_t
         base: cython.Py_ssize_t
-        scale: cython.double
+        high: cython.Py_ssize_t
         value: cython.double
-        target: cython.Py_ssize_t = self.target
+        share: cython.double
+        plain: cython.bint = pairs.beside is None
         all_samples: cython.double = numbers.weight[target * stride]
-        lacking: cython.double = 0.0
-        self.columns = n
-        if self.mean.shape[0] < m:
+        for slot in range(1, min(numbers.features, len(self.encoder.numeric))):
+            if slot != target and self.is_predictor(slot):
+                self.all_slots[n] = slot
+                n += 1
+        m = n + 1
+        self.all_slots[n] = target
+        self.all_columns = n
+        if self.all_mean.shape[0] < m:
+            self.all_mean, self.all_deviation, self.all_ridge = (np.zeros(2 * m) for _ in range(3))
             self.mean, self.deviation, self.ridge, self.partial = (np.zeros(2 * m) for _ in range(4))
-            self.matrix, self.factor = np.zeros(4 * m * m), np.zeros(4 * m * m)
+            self.products, self.lacking = np.zeros(2 * m), np.zeros(2 * m)
+            self.all_matrix, self.factor, self.spare = (np.zeros(4 * m * m) for _ in range(3))
         numbers.settle(target * stride)
         self.fresh_weight = all_samples / self.tables.unit
         self.degrees = self.fresh_weight - 1.0
         for i in range(m):
-            slot = self.candidates[i] if i < n else target
-            if i < n:
-                self.slots[i] = slot
+            slot = self.all_slots[i]
             base = self.encoder.base[slot] if i < n else target
             value = numbers.weight[slot * stride]
             if base == slot:
                 numbers.settle(slot * stride)
-                self.mean[i] = numbers.mean[slot * stride]
-                self.deviation[i] = sqrt(numbers.m2[slot * stride] / value)
-                self.matrix[i * m + i] = self.fresh_weight
+                self.all_mean[i] = numbers.mean[slot * stride]
+                self.all_deviation[i] = sqrt(numbers.m2[slot * stride] / value)
+                self.all_matrix[i * m + i] = self.fresh_weight
             else:
+                plain = False
                 value /= numbers.weight[base * stride]
-                self.mean[i], self.deviation[i] = value, 1.0
-                self.matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
-            self.ridge[i] = all_samples / numbers.weight[base * stride] if i < n else 0.0
-            if i < n and base == slot and is_wave(self.encoder.numeric[slot].name):
-                self.ridge[i] /= self.deviation[i] * self.deviation[i]
-            if i < n:
-                lacking += 1.0 - numbers.weight[base * stride] / all_samples
+                self.all_mean[i], self.all_deviation[i] = value, 1.0
+                self.all_matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
+            self.all_ridge[i] = all_samples / numbers.weight[base * stride] if i < n else 0.0
+            self.lacking[i] = 1.0 - numbers.weight[base * stride] / all_samples
+            if i < n and base == slot and self.is_wave(slot):
+                self.all_ridge[i] /= self.all_deviation[i] * self.all_deviation[i]
         for i in range(m):
+            high = self.all_slots[i]
+            share = self.fresh_weight / self.all_deviation[i]
+            if plain:
+                pairs.write_products(high, self.all_slots, i, 0, numbers, self.all_deviation, self.products)
+                share /= all_samples  # products, not covariances
             for j in range(i):
-                scale = self.deviation[i] * self.deviation[j]
-                if i < n:
-                    value = self.covariance(self.slots[i], self.slots[j], scale)
-                else:
-                    slot = self.slots[j]
-                    value = self.covariance(max(slot, target), min(slot, target), scale)
-                self.matrix[j * m + i] = self.fresh_weight * max(-1.0, min(1.0, value / scale))
-        self.least_variance = 0.0
+                if not plain:
+                    slot = self.all_slots[j]
+                    self.products[j] = self.covariance(
+                        max(high, slot), min(high, slot), self.all_deviation[i] * self.all_deviation[j]
+                    )
+                value = self.products[j] * share / self.all_deviation[j]
+                self.all_matrix[j * m + i] = max(-self.fresh_weight, min(self.fresh_weight, value))
+        self.is_built, self.fits = True, False
+
+    @cython.cfunc
+    def take(self, n: cython.Py_ssize_t):
+        """Take the candidates out of the matrix of all columns; set how much of their covariances fits together."""
+        m: cython.Py_ssize_t = n + 1
+        whole: cython.Py_ssize_t = self.all_columns + 1
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        lacking: cython.double = 0.0
+        self.candidates[n] = self.all_columns
+        self.columns = n
+        for i in range(m):
+            k = self.candidates[i]
+            if i < n:
+                self.slots[i] = self.all_slots[k]
+                lacking += self.lacking[k]
+            self.mean[i], self.deviation[i], self.ridge[i] = (
+                self.all_mean[k],
+                self.all_deviation[k],
+                self.all_ridge[k],
+            )
+        if m == whole:
+            self.matrix = self.all_matrix
+        else:
+            if self.part.shape[0] < m * m:
+                self.part = np.zeros(2 * m * m)
+            self.matrix = self.part
+            for i in range(m):
+                k = self.candidates[i] * whole
+                for j in range(i, m):
+                    self.part[i * m + j] = self.all_matrix[k + self.candidates[j]]
+        self.least_variance = self.shrinkage = 0.0
         if lacking > 0.0:
             self.least_variance = min(0.5, ERRORS * sqrt(lacking / self.fresh_weight))
+            if not self.fits:  # what is taken out of columns that fit together does so too
+                self.fit_together()
+                self.fits = m == whole and self.shrinkage == 0.0
 
     # -- the factor ---------------------------------------------------------------------------------------------------
 
     @cython.cfunc
+    def fit_together(self):
+        """Set the share of the covariances to take away, so that every direction has the least variance."""
+        more: cython.double = self.least_variance
+        while self.shrinkage < 1.0 and not self.has_factor(self.shrinkage, self.least_variance, 0.0):
+            self.shrinkage = min(1.0, self.shrinkage + more)
+            more *= 1.5
+
+    @cython.cfunc
     def factorise(self):
-        """Factor the matrix; shrink its covariances first as much as it takes to make them fit together."""
-        n: cython.Py_ssize_t = self.columns
-        m: cython.Py_ssize_t = n + 1
-        i: cython.Py_ssize_t
-        share: cython.double = 0.0
+        """Factor the matrix; shrink its covariances further if rounding made it singular."""
+        share: cython.double = self.shrinkage
         more: cython.double = max(self.least_variance, FIRST_SHRINKAGE)
-        if self.least_variance > 0.0:
-            while share < 1.0 and not self.has_factor(share, self.least_variance, 0.0):
-                share = min(1.0, share + more)
-                more *= 1.5
         while not self.has_factor(share, 0.0, 1.0):
             share = min(1.0, share + more)
             more *= 10.0
+        self.read_factor()
+
+    @cython.cfunc
+    def read_factor(self):
+        """Set what the factor's last row and pivot say."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        i: cython.Py_ssize_t
         for i in range(m):
             self.partial[i] = self.factor[i * m + n]
         self.left = max(self.factor[n * m + n], SINGULAR * self.fresh_weight)
@@ -337,26 +420,44 @@ class RegressionReading:
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         k: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        first: cython.double
+        second: cython.double
+        third: cython.double
+        fourth: cython.double
         pivot: cython.double
+        matrix: cython.double[::1] = self.matrix
         factor: cython.double[::1] = self.factor
-        for j in range(m):
-            factor[j * m + j] = self.matrix[j * m + j] * (1.0 - least) + ridge * self.strength * self.ridge[j]
-            for i in range(j + 1, m):
-                factor[j * m + i] = self.matrix[j * m + i] * (1.0 - share)
-        for j in range(n):
-            pivot = factor[j * m + j]
-            if not pivot > SINGULAR * self.matrix[j * m + j]:
-                return False
-            pivot = 1.0 / sqrt(pivot)
-            factor[j * m + j] = pivot
-            for i in range(j + 1, m):
-                factor[j * m + i] *= pivot
-            for k in range(j + 1, m):
-                pivot = factor[j * m + k]
-                if pivot != 0.0:
-                    for i in range(k, m):
-                        factor[k * m + i] -= pivot * factor[j * m + i]
-        return factor[n * m + n] > -SINGULAR * self.matrix[n * m + n]
+        for k in range(m):
+            for i in range(k * m + k, k * m + m):
+                factor[i] = matrix[i] * (1.0 - share)
+        for k in range(m):
+            row = k * m
+            factor[row + k] = matrix[row + k] * (1.0 - least) + ridge * self.strength * self.ridge[k]
+            for j in range(0, k - 3, 4):  # four rows at a time: each number is read and written once
+                first, second = factor[j * m + k], factor[(j + 1) * m + k]
+                third, fourth = factor[(j + 2) * m + k], factor[(j + 3) * m + k]
+                for i in range(k, m):
+                    factor[row + i] = (
+                        factor[row + i]
+                        - first * factor[j * m + i]
+                        - second * factor[(j + 1) * m + i]
+                        - third * factor[(j + 2) * m + i]
+                        - fourth * factor[(j + 3) * m + i]
+                    )
+            for j in range(k - k % 4, k):
+                first = factor[j * m + k]
+                for i in range(k, m):
+                    factor[row + i] -= first * factor[j * m + i]
+            if k < n:
+                pivot = factor[row + k]
+                if not pivot > SINGULAR * matrix[row + k]:
+                    return False
+                pivot = 1.0 / sqrt(pivot)
+                factor[row + k] = pivot
+                for i in range(row + k + 1, row + m):
+                    factor[i] *= pivot
+        return factor[n * m + n] > -SINGULAR * matrix[n * m + n]
 
     @cython.cfunc
     def evidence(self) -> cython.double:
@@ -365,9 +466,17 @@ class RegressionReading:
         i: cython.Py_ssize_t
         half: cython.double = 0.5 * self.degrees
         total: cython.double = lgamma(half) - half * (LOG_PI + log(self.left)) - 0.5 * log(self.fresh_weight)
+        shares: cython.double = 1.0  # of each column's pivot, that of the ridge: a logarithm for many of them
+        share: cython.double
         for i in range(n):
-            total += 0.5 * log(self.strength * self.ridge[i]) + log(self.factor[i * (n + 1) + i])
-        return total - self.degrees * log(self.deviation[n])
+            share = (
+                self.strength * self.ridge[i] * self.factor[i * (n + 1) + i] * self.factor[i * (n + 1) + i]
+            )
+            if shares < LEAST_SHARES:
+                total += 0.5 * log(shares)
+                shares = 1.0
+            shares *= share
+        return total + 0.5 * log(shares) - self.degrees * log(self.deviation[n])
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

@@ -76,7 +76,8 @@ class GaussianKernel(NamedTuple):
         log: Floats = -0.5 / square * np.square(apart)
         variances, others = one.variances[:, feature], other.variances[:, feature]
         if variances.any() or others.any():
-            share = square / (square + variances[:, None] + others)
+            own = variances[:, None] if variances.any() else 0.0
+            share = square / (square + own + others)
             log = log * share + 0.5 * np.log(share)
         return log
 

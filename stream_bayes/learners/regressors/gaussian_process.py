@@ -112,6 +112,7 @@ class GaussianProcess(BayesRegressor):
         ] = {}  # by feature: mean, deviation, octaves of its length
         self._normal = NormalColumns(np.zeros(0), np.zeros((0, 0)))  # of the numbers, in the order of names
         self._ratio = RATIO
+        self._rows: _WindowRows | None = None  # until the kernel is set again
         self._posterior: _WindowPosterior | None = None
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -133,8 +134,10 @@ class GaussianProcess(BayesRegressor):
             return
         self.store.add(row)
         self._events.append(FirstSample.of(x, y, w, None, self.clock))
+        if self._rows is not None:
+            self._rows.append(self._events[-1].x)
         if len(self._events) > self.window:
-            oldest = self._events.pop(0)
+            oldest = self._remove(0)
             self.store.unlearn(oldest.x, oldest.y, oldest.w)
         self._posterior = None
         if self._is_time():
@@ -157,8 +160,14 @@ class GaussianProcess(BayesRegressor):
                 "events: it was never learned, or has left the window"
             )
         self.store.unlearn(wanted.x, wanted.y, wanted.w)
-        del self._events[matches[-1]]
+        self._remove(matches[-1])
         self._posterior = None
+
+    def _remove(self, number: int) -> FirstSample:
+        """Take an event out of the window and return it."""
+        if self._rows is not None:
+            self._rows.remove(number)
+        return self._events.pop(number)
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: the newest events of two streams are not those of one."""
@@ -192,9 +201,12 @@ class GaussianProcess(BayesRegressor):
                 settings[name] = (mean, deviation, octaves)
         self._settings = settings
         self._normal = _normal_of(self._events, settings)
-        window = _WindowPosterior(self._events, settings, self._normal, None)
+        window, targets = _WindowRows(self._events, settings, self._normal), _Targets(self._events)
+        self._rows = None
         start = np.array([*(octaves for _, _, octaves in settings.values()), self._ratio])
-        reached = climb(window.rows, window.kernel.is_nominal, window.targets, window.weights, start).tolist()
+        reached = climb(
+            window.rows, window.kernel.is_nominal, targets.numbers, targets.weights, start
+        ).tolist()
         self._ratio = reached.pop()
         self._settings = {
             name: (mean, deviation, octaves)
@@ -209,7 +221,9 @@ class GaussianProcess(BayesRegressor):
     def _window(self) -> _WindowPosterior | None:
         """Return the posterior given the window; None until targets that differ have come."""
         if self._posterior is None and _has_spread(self._events):
-            self._posterior = _WindowPosterior(self._events, self._settings, self._normal, 10.0**self._ratio)
+            if self._rows is None:
+                self._rows = _WindowRows(self._events, self._settings, self._normal)
+            self._posterior = _WindowPosterior(self._rows, _Targets(self._events), 10.0**self._ratio)
         return self._posterior
 
     # -- predicting ---------------------------------------------------------------------------------------------------
@@ -290,81 +304,127 @@ class GaussianProcess(BayesRegressor):
         expect(covariance.size == numbers**2, "its numbers have other covariances")
         self._normal = NormalColumns.loaded(mean, covariance.reshape(numbers, numbers), numbers)
         self._ratio = float(derived["ratio"])
+        self._rows = None
 
 
-class _WindowPosterior:
-    """The posterior of a process, given the events of a window; without a ratio the window alone."""
+class _Targets:
+    """The targets of a window in deviations, and their weights."""
+
+    def __init__(self, events: list[FirstSample]) -> None:
+        targets = np.array([each.y for each in events])
+        self.mean = float(targets.mean())
+        size = float(np.abs(targets - self.mean).max())  # squares of tiny numbers would be 0
+        self.deviation = size * float(((targets - self.mean) / size).std())
+        self.numbers: Floats = (targets - self.mean) / self.deviation
+        self.weights = np.array([each.w for each in events])
+
+
+class _WindowRows:
+    """The events of a window as rows of numbers, and the kernel among them; events come and go one at a time."""
 
     def __init__(
         self,
         events: list[FirstSample],
         settings: Mapping[Any, tuple[float, float, float]],
         normal: NormalColumns,
-        ratio: float | None,
     ) -> None:
         self._normal = normal
-        self._names = list(settings)
+        self.names = list(settings)
         means, deviations, octaves = np.array([*settings.values()], float).reshape(-1, 3).T
         self._units = Units(means, deviations)
         self.kernel = GaussianKernel(deviations == 0.0, 2.0**octaves)
-        self._codes: list[dict[Any, float] | None] = []
-        for name, deviation in zip(self._names, deviations, strict=True):
-            values = (
-                dict.fromkeys(each.x[name] for each in events if name in each.x) if deviation == 0.0 else {}
-            )
-            self._codes.append(
-                None if deviation else {value: float(code) for code, value in enumerate(values)}
-            )
-        self.rows = self._filled(self._rows_of([each.x for each in events]))
-        targets = np.array([each.y for each in events])
-        self._mean = float(targets.mean())
-        size = float(np.abs(targets - self._mean).max())  # squares of tiny numbers would be 0
-        self._deviation = size * float(((targets - self._mean) / size).std())
-        self.targets = (targets - self._mean) / self._deviation
-        self.weights = np.array([each.w for each in events])
-        if ratio is not None:
-            self._process = ProcessPosterior(self.kernel.among(self.rows), self.targets, self.weights, ratio)
+        self._codes: list[dict[Any, float] | None] = [None if deviation else {} for deviation in deviations]
+        self.rows = self.filled(self.rows_of([each.x for each in events], adding=True))
+        self._among: Floats | None = None
 
-    def _rows_of(self, xs: list[Mapping[Any, Any]]) -> Floats:
-        rows = np.full((len(xs), len(self._names)), np.nan)
-        for feature, (name, codes) in enumerate(zip(self._names, self._codes, strict=True)):
+    def among(self) -> Floats:
+        """Return the kernel among the events."""
+        if self._among is None:
+            self._among = self.kernel.among(self.rows)
+        return self._among
+
+    def append(self, x: Mapping[Any, Any]) -> None:
+        """Add an event."""
+        row = self.filled(self.rows_of([x], adding=True))
+        if self._among is not None:
+            count = len(self._among)
+            among = np.ones((count + 1, count + 1))
+            among[:count, :count] = self._among
+            among[count, :count] = among[:count, count] = self.kernel.between(row, self.rows)[0]
+            self._among = among
+        self.rows = UncertainRows(*(np.concatenate(parts) for parts in zip(self.rows, row, strict=True)))
+
+    def remove(self, number: int) -> None:
+        """Remove an event."""
+        self.rows = UncertainRows(*(np.delete(part, number, axis=0) for part in self.rows))
+        if self._among is not None:
+            self._among = np.delete(np.delete(self._among, number, axis=0), number, axis=1)
+
+    def rows_of(self, xs: list[Mapping[Any, Any]], *, adding: bool = False) -> Floats:
+        """Return events as rows, with numbers in deviations. New values of events to add get codes; of others, a value
+        that is in no event of the window counts as missing.
+        """
+        rows = np.full((len(xs), len(self.names)), np.nan)
+        for feature, (name, codes) in enumerate(zip(self.names, self._codes, strict=True)):
             for number, x in enumerate(xs):
                 value = x.get(name)
-                if codes is not None:
-                    rows[number, feature] = NO_VALUE if value is None else codes.get(value, NO_VALUE)
-                elif value is not None:
-                    rows[number, feature] = value
+                if codes is None:
+                    rows[number, feature] = math.nan if value is None else value
+                elif value is None:
+                    rows[number, feature] = NO_VALUE
+                elif adding:
+                    rows[number, feature] = codes.setdefault(value, float(len(codes)))
+                else:
+                    code = codes.get(value, NO_VALUE)
+                    is_there = bool((self.rows.means[:, feature] == code).any())
+                    rows[number, feature] = code if is_there else NO_VALUE
         return self._units.apply(rows)
 
-    def _filled(self, rows: Floats) -> UncertainRows:
+    def filled(self, rows: Floats) -> UncertainRows:
         """Return rows with what is expected of their missing numbers, given the rest, and its variance."""
         numbers = ~self.kernel.is_nominal
         means, variances = rows.copy(), np.zeros_like(rows)
         means[:, numbers], variances[:, numbers] = self._normal.filled(rows[:, numbers])
         return UncertainRows(means, variances)
 
+    def points(self, row: Floats) -> UncertainRows:
+        """Return rows that stand for a row with gaps."""
+        numbers = ~self.kernel.is_nominal
+        points = np.repeat(row, POINTS, axis=0)
+        points[:, numbers] = self._normal.points(row[0, numbers])
+        return UncertainRows(points, np.zeros_like(points))
+
+
+class _WindowPosterior:
+    """The posterior of a process, given the events of a window."""
+
+    def __init__(self, window: _WindowRows, targets: _Targets, ratio: float) -> None:
+        self._window = window
+        self._targets = targets
+        self._process = ProcessPosterior(window.among(), targets.numbers, targets.weights, ratio)
+
+    def _kernels(self, rows: UncertainRows) -> Floats:
+        """Return the kernels of rows with the events."""
+        return self._window.kernel.between(rows, self._window.rows)
+
     def forecast(self, x: Mapping[Any, Any]) -> StudentT:
         """Return the distribution of an event's target."""
-        rows = self._rows_of([x])
-        numbers = ~self.kernel.is_nominal
-        (location,), (scale,) = self._process.forecast(self.kernel.between(self._filled(rows), self.rows))
+        rows = self._window.rows_of([x])
+        (location,), (scale,) = self._process.forecast(self._kernels(self._window.filled(rows)))
         if np.isnan(rows).any():
-            points = np.repeat(rows, POINTS, axis=0)
-            points[:, numbers] = self._normal.points(rows[0, numbers])
-            sure = UncertainRows(points, np.zeros_like(points))
-            locations, scales = self._process.forecast(self.kernel.between(sure, self.rows))
+            locations, scales = self._process.forecast(self._kernels(self._window.points(rows)))
             scale = math.sqrt(float(np.mean(scales**2)) + float(np.var(locations)))
         return StudentT(
-            self._mean + self._deviation * float(location),
-            self._deviation * float(scale),
+            self._targets.mean + self._targets.deviation * float(location),
+            self._targets.deviation * float(scale),
             self._process.degrees,
         )
 
     def contributions(self, x: Mapping[Any, Any]) -> Contributions:
         """Return what each feature adds to the mean."""
-        whole = self._rows_of([x])[0]
-        empty = self._rows_of([{}])[0]
-        present = [feature for feature, name in enumerate(self._names) if x.get(name) is not None]
+        whole = self._window.rows_of([x])[0]
+        empty = self._window.rows_of([{}])[0]
+        present = [feature for feature, name in enumerate(self._window.names) if x.get(name) is not None]
         steps = [empty.copy() for _ in range(2 * len(present) + 2)]
         for number, feature in enumerate(
             present
@@ -373,8 +433,8 @@ class _WindowPosterior:
                 row[feature] = whole[feature]
             for row in steps[len(present) + 1 + len(present) - number :]:
                 row[feature] = whole[feature]
-        rows = self._filled(np.array(steps))
-        kernels, among = self.kernel.between(rows, self.rows), self.kernel.between(rows, rows)
+        rows = self._window.filled(np.array(steps))
+        kernels, among = self._kernels(rows), self._window.kernel.between(rows, rows)
         features = {}
         for number, feature in enumerate(present):
             shares = np.zeros(len(steps))
@@ -382,14 +442,17 @@ class _WindowPosterior:
             last = len(present) + 1 + len(present) - number
             shares[[last - 1, last]] = -0.5, 0.5
             mean, deviation = self._process.combined(kernels, among, shares)
-            features[self._names[feature]] = (self._deviation * mean, self._deviation * deviation)
+            features[self._window.names[feature]] = (
+                self._targets.deviation * mean,
+                self._targets.deviation * deviation,
+            )
         return Contributions(self.forecast({}).location, features)
 
     def draw(self, xs: list[Mapping[Any, Any]], rng: np.random.Generator) -> Floats:
         """Return values of the process at some events, drawn together."""
-        rows = self._filled(self._rows_of(xs))
-        drawn = self._process.draw(self.kernel.between(rows, self.rows), self.kernel.between(rows, rows), rng)
-        result: Floats = self._mean + self._deviation * drawn
+        rows = self._window.filled(self._window.rows_of(xs))
+        drawn = self._process.draw(self._kernels(rows), self._window.kernel.between(rows, rows), rng)
+        result: Floats = self._targets.mean + self._targets.deviation * drawn
         return result
 
 

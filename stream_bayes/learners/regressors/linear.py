@@ -235,10 +235,11 @@ class BayesianRegression(SummedRegressor):
 
     def _learn(self, row: Row, x: X, y: float, at: float | None) -> None:
         if self._first is None or row.weight == 0.0:
-            super()._learn(row, x, y, at)
-            window = self.store.window
-            if self.window is not None and window is not None and len(window) > self.window:
-                self.store.tables.forget_oldest()
+            self.reading.learn(row)
+            if self.window is not None:
+                window = self.store.window
+                if window is not None and len(window) > self.window:
+                    self.store.tables.forget_oldest()
             return
         samples = [*self._first, FirstSample.of(x, y, row.weight, at, self.clock + 1)]
         if len(samples) in TIMES:

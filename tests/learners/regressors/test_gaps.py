@@ -81,3 +81,24 @@ def test_more_gaps_than_points_hide_as_much_as_they_do() -> None:
         float(np.var(points @ signs)) for signs in np.random.default_rng(1).choice([-1.0, 1.0], (200, 96))
     ]
     assert np.mean(sums) == pytest.approx(96.0, rel=0.2)
+
+
+@pytest.mark.parametrize("lacking", [0.02, 0.6])
+@pytest.mark.parametrize("strength", ["evidence", 1.0])
+def test_forecasts_with_other_gaps_are_the_same_whatever_was_asked_before(
+    strength: Any, lacking: float
+) -> None:
+    rng = np.random.default_rng(8)
+    model = BayesianRegression(strength=strength)
+    asked = []
+    for x, y in events(rng, 120):
+        present = {name: value for name, value in x.items() if rng.random() > lacking}
+        model.learn_one(present, y)
+        asked.append(present)
+    together = [model.predict_interval_one(x, 0.9) for x in asked]
+    alone = []
+    for x in asked:
+        model.reading.changed()
+        alone.append(model.predict_interval_one(x, 0.9))
+    assert len({tuple(x) for x in asked}) > 5
+    assert np.allclose(together, alone, rtol=1e-12, atol=0.0)

@@ -155,3 +155,30 @@ def test_targets_whose_squares_are_no_doubles_are_learned() -> None:
         model.learn_one({"a": k % 5}, 1e-300 * (k % 5 + 0.1 * (k % 3)))
         assert math.isfinite(model.predict_one({"a": 3}))
     assert model.predict_one({"a": 3}) == pytest.approx(3.1e-300, rel=0.1)
+
+
+def test_a_window_that_moved_event_by_event_forecasts_as_one_read_from_its_state() -> None:
+    rng = np.random.default_rng(4)
+    model = GaussianProcess(window=20)
+    for k in range(120):
+        # "early" leaves the window, and counts as missing then; the kernel was last set after 100 events
+        sky = "early" if k < 85 and k % 3 == 0 else ["grey", "blue"][k % 2]
+        x = {
+            name: number
+            for name, number in zip("ab", rng.normal(size=2).tolist(), strict=True)
+            if rng.random() < 0.8
+        }
+        y = x.get("a", 0.0) + rng.normal()
+        model.predict_one(x | {"sky": sky})
+        model.learn_one(x | {"sky": sky}, y)
+        if k == 115:
+            model.unlearn_one(x | {"sky": sky}, y)
+    again = GaussianProcess.from_state(model.state())
+    for sky in ("early", "grey", "blue", "new"):
+        for x in ({"a": 0.5, "b": -1.0}, {"a": 0.5}, {}):
+            event = {**x, "sky": sky}
+            assert np.allclose(
+                model.predict_interval_one(event, 0.9), again.predict_interval_one(event, 0.9), rtol=1e-12
+            )
+    early, unseen = ({"a": 0.5, "sky": sky} for sky in ("early", "new"))
+    assert model.predict_one(early) == model.predict_one(unseen)
