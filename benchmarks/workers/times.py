@@ -24,7 +24,7 @@ from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.workers.following import follow
+from stream_bayes.workers.follower import follow
 from stream_bayes.workers.pipeline.parts import build_worker
 from stream_bayes.workers.worker import Worker
 

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.sources.iterable import IterableSource
     from stream_bayes.streams.sources.merged import MergedSource
     from stream_bayes.streams.sources.paced import Paced
-    from stream_bayes.workers.following import follow
+    from stream_bayes.workers.follower import follow
 
 # The module of each name.
 _MODULES = {
@@ -121,7 +121,7 @@ _MODULES = {
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.schema_registry": ("SchemaRegistry",),
     "streams.records.fields": ("Fields",),
-    "workers.following": ("follow",),
+    "workers.follower": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
     "streams.service.metrics_and_health": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),

@@ -11,6 +11,6 @@ shards.
 
 `shard_topics` names the topics. `model_topic` writes `NAME.model`, at the `publication_pace` that a worker's time
 allows; `topic_reader` reads it; `snapshot_topic` keeps snapshots in `NAME.state`, with a copy in `snapshot_cache`.
-`follower` is a read-only copy of the model, `following` makes one in one call, and `followed_topic` is it for the
-service. `product` names what rooms below find here.
+`follower` is a read-only copy of the model, and `followed_topic` is it for the service. `product` names what rooms
+below find here.
 """

@@ -6,8 +6,7 @@ from typing import Any
 
 from stream_bayes.saving.model_snapshot import snapshot_of
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.workers.follower import Follower
-from stream_bayes.workers.following import follow
+from stream_bayes.workers.follower import Follower, follow
 
 __all__ = ["FollowedTopic", "followed_topic"]
 

@@ -16,8 +16,7 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.served_models.served import served
-from stream_bayes.workers.follower import Follower
-from stream_bayes.workers.following import follow
+from stream_bayes.workers.follower import Follower, follow
 from stream_bayes.workers.pipeline.parts import build_worker
 from stream_bayes.workers.worker import Worker
 from tests.kafka_broker.processes import Process

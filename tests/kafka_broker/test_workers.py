@@ -23,7 +23,7 @@ from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.learners.factory import make_learner
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.pipelines.config import checked
-from stream_bayes.workers.following import follow
+from stream_bayes.workers.follower import follow
 from stream_bayes.workers.metrics import WorkerMetrics
 from stream_bayes.workers.pipeline.rescale import rescale
 from stream_bayes.workers.worker import Worker

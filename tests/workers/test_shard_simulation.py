@@ -10,7 +10,7 @@ from stream_bayes.workers.pipeline.rescale import _Rescale
 from tests.kafka.simulation import Mode, Violation, smallest
 from tests.workers.shard_simulation import shard_plan, simulate_shards
 
-HISTORIES = 50
+HISTORIES = 30
 SOAK_HISTORIES = 5000
 
 

@@ -32,7 +32,7 @@ def follow(
     from stream_bayes.errors import BadValue
     from stream_bayes.saving.model_files import save as save_model
     from stream_bayes.streams.files.json_sink import json_bytes
-    from stream_bayes.workers.following import follow as following
+    from stream_bayes.workers.follower import follow as following
 
     with exit_on_error(), following(pipeline, servers=servers) as model:
         if save is not None:

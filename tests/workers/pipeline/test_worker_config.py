@@ -10,7 +10,7 @@ import pytest
 from stream_bayes.errors import BadConfig, CannotMerge
 from stream_bayes.streams.pipelines.config import checked, parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.workers.following import follow
+from stream_bayes.workers.follower import follow
 from stream_bayes.workers.metrics import WorkerMetrics
 from stream_bayes.workers.pipeline.parts import build_worker
 from tests.cli.test_snapshots import run
