@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -32,6 +34,7 @@ OPTIONAL = (
     "starlette",
     "uvicorn",
 )
+FOR_DEVELOPMENT = {"bench", "browser", "demo", "dev", "docs", "lint", "peers", "tables", "test"}
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +143,37 @@ def test_every_product_has_a_name_for_what_it_brings_and_all_of_it_is_there() ->
         for entries in brings.values():
             for path in entries.values():
                 assert load(path) is not None
+
+
+def registries() -> set[tuple[str, str]]:
+    """Return the name of each registry in the package, and its file."""
+    found = set()
+    for path in (ROOT / "stream_bayes").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Registry":
+                found.add((ast.literal_eval(node.args[1]), str(path.relative_to(ROOT / "stream_bayes"))))
+    return found
+
+
+def test_the_page_of_the_architecture_lists_every_registry_and_where_it_is() -> None:
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \| (`[^|]+\.py`) \|", page, re.M)
+    named, files = ([re.findall(r"`([^`]+)`", cell) for cell in column] for column in zip(*rows, strict=True))
+    # One file has all registries of a row, or each has its own.
+    listed = {
+        pair
+        for many, at in zip(named, files, strict=True)
+        for pair in zip(many, at * len(many), strict=False)
+    }
+    assert listed == registries()
+
+
+def test_the_readme_lists_every_extra_of_users() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    [listed] = re.findall(
+        r"Extras, as in\n(.*?)\. The commands", (ROOT / "README.md").read_text("utf-8"), re.S
+    )
+    assert set(re.findall(r"`(\w+)` \(", listed)) == set(extras) - FOR_DEVELOPMENT
 
 
 def test_only_this_package_is_installed_at_the_top_level(tmp_path: Path) -> None:
