@@ -78,26 +78,34 @@ class ModelConfig(ConfigTable):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _is_known(self) -> Self:
         if not (self.kind in LEARNERS or self.kind in MODELS or self.predicts_numbers or self.learns_events):
             LEARNERS.refuse(self.kind)
             check_known("model", self.kind, [*LEARNERS, *REGRESSORS, *TARGET_MODELS, *EVENT_MODELS, *MODELS])
         if self.task is not None and (self.task == REGRESSION) is not self.predicts_numbers:
             kinds = ", ".join([*REGRESSORS, *TARGET_MODELS] if self.task == REGRESSION else LEARNERS)
             raise ValueError(f"task: {self.kind!r} is not for {self.task}; there are {kinds}")
-        if self.predicts_numbers and (self.costs is not None or self.thresholds is not None):
+        return self
+
+    @model_validator(mode="after")
+    def _decisions_fit(self) -> Self:
+        if self.costs is None and self.thresholds is None:
+            return self
+        if self.predicts_numbers:
             raise ValueError(
                 f"costs and thresholds decide between classes, and {self.kind!r} predicts a number"
             )
-        if self.key is not None and not self.reads_messages:
-            raise ValueError(
-                f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"
-            )
+        if self.learns_events:
+            raise ValueError(f"costs and thresholds decide between classes, and {self.kind!r} has none")
         if self.costs is not None and self.thresholds is not None:
             raise ValueError("costs and thresholds are two rules; give one")
-        if self.reads_messages and (self.costs is not None or self.thresholds is not None):
+        if self.reads_messages:
             raise ValueError(f"the costs of {self.kind!r} are in its arguments")
         self.rule()
+        return self
+
+    @model_validator(mode="after")
+    def _sets_fit(self) -> Self:
         if self.by_class and self.coverage is None:
             raise ValueError("by_class is for sets of labels; give coverage, too, as 0.9")
         if self.coverage is not None and self.kind not in LEARNERS:
@@ -105,22 +113,32 @@ class ModelConfig(ConfigTable):
             reason = "predicts a number: give intervals" if self.predicts_numbers else reason
             raise ValueError(f"coverage is for sets of labels, and {self.kind!r} {reason}")
         self.label_sets()
+        return self
+
+    @model_validator(mode="after")
+    def _messages_and_prior_fit(self) -> Self:
+        if self.key is not None and not self.reads_messages:
+            raise ValueError(
+                f"a key is for the tokens of {' or '.join(map(repr, MODELS))}; snapshots.key signs snapshots"
+            )
+        if self.sent and not self.reads_messages:
+            raise ValueError(f"sent is for {' or '.join(map(repr, MODELS))}, which reads mails")
         if self.prior_weight is not None and self.prior is None:
             raise ValueError("prior_weight is the weight of a prior; give prior, too, as 'model.zip'")
         if self.prior is not None and self.kind not in LEARNERS and not self.reads_messages:
             raise ValueError(
                 f"prior is for classifiers whose counts are sums, such as nb, and not for {self.kind!r}"
             )
-        if self.sent and not self.reads_messages:
-            raise ValueError(f"sent is for {' or '.join(map(repr, MODELS))}, which reads mails")
+        return self
+
+    @model_validator(mode="after")
+    def _network_fits(self) -> Self:
         if self.structure is not None and self.kind not in (NETWORK, *NETWORKS_OF_EVENTS):
             raise ValueError(f"structure is for {', '.join((NETWORK, *NETWORKS_OF_EVENTS))}")
-        if self.predict and self.kind != NETWORK and not self.learns_events:
-            raise ValueError(f"predict is for models without a class: {', '.join((NETWORK, *EVENT_MODELS))}")
-        if self.learns_events and (self.costs is not None or self.thresholds is not None):
-            raise ValueError(f"costs and thresholds decide between classes, and {self.kind!r} has none")
         if self.structure is not None and "structure" in self.arguments:
             raise ValueError("structure is given twice, here and in arguments")
+        if self.predict and self.kind != NETWORK and not self.learns_events:
+            raise ValueError(f"predict is for models without a class: {', '.join((NETWORK, *EVENT_MODELS))}")
         if len(set(self.predict)) < len(self.predict):
             raise ValueError("predict names a variable twice")
         return self

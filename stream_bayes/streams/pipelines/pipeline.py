@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from river import compose
 
@@ -116,31 +116,10 @@ def build(
     form: CSVFormat | None = None
     written = Amount() if written is None else written
     if source is None and isinstance(config.source, CSVConfig):
-        own = (
-            config.source
-            if config.source.misfits
-            else config.source.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
-        )
-        config = config.model_copy(update={"source": own})
         kept = None if anew else _kept_guess(store)
-        schema, form = _guessed(own, directory, kept, schema)
-        settings[GUESSED] = {
-            "format": form.to_json(),
-            "schema": None if config.schema_table is not None or schema is None else schema.to_json(),
-        }
-        if config.model.predicts_numbers and own.target is not None:
-            written = _written_labels(directory / own.paths[0], own.target, form, kept)
-            settings[GUESSED]["label"] = (
-                written.options()
-                if isinstance(written, Amount)
-                else {name: each.options() for name, each in written.items()}
-            )
-        if (
-            config.model.learns_classes
-            and isinstance(own.target, str)
-            and (schema is None or schema.classes is None)
-        ):
-            _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
+        config, schema, form, written, settings[GUESSED] = _with_guesses(
+            config, config.source, directory, schema, written, kept
+        )
     model = make_model(config, schema, directory)
     keep = () if config.serve is None else config.serve.history.keep or ()
     parts = product_parts(config, schema, accept_gap, _messages(config, model, keep))
@@ -185,6 +164,44 @@ def build(
         accept_gap=accept_gap,
         batch=config.batch,
     )
+
+
+class _Guessed(NamedTuple):
+    """A pipeline over a CSV file once its first rows are read, and what they have shown, for the snapshot."""
+
+    config: PipelineConfig
+    schema: Schema | None
+    form: CSVFormat
+    written: LabelAmounts
+    guess: dict[str, Any]
+
+
+def _with_guesses(
+    config: PipelineConfig,
+    own: CSVConfig,
+    directory: Path,
+    schema: Schema | None,
+    written: LabelAmounts,
+    kept: Mapping[str, Any] | None,
+) -> _Guessed:
+    """Return a pipeline with what the first rows of its CSV file show, or a snapshot kept: format, schema, labels."""
+    if not own.misfits:
+        own = own.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
+        config = config.model_copy(update={"source": own})
+    schema, form = _guessed(own, directory, kept, schema)
+    guessed = None if config.schema_table is not None or schema is None else schema.to_json()
+    guess: dict[str, Any] = {"format": form.to_json(), "schema": guessed}
+    if config.model.predicts_numbers and own.target is not None:
+        written = _written_labels(directory / own.paths[0], own.target, form, kept)
+        guess["label"] = (
+            written.options()
+            if isinstance(written, Amount)
+            else {name: each.options() for name, each in written.items()}
+        )
+    is_open = schema is None or schema.classes is None
+    if config.model.learns_classes and isinstance(own.target, str) and is_open:
+        _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
+    return _Guessed(config, schema, form, written, guess)
 
 
 def _served(config: PipelineConfig, model: Any, level: float | None, written: LabelAmounts) -> Served:
