@@ -89,6 +89,27 @@ def test_a_file_that_is_written_otherwise_gets_the_same_predictions(
         )
 
 
+@pytest.mark.parametrize("name", ["new.jsonl", "new.json", "new.parquet"])
+def test_cells_that_are_texts_in_a_typed_file_get_the_same_predictions(
+    model: Path, tmp_path: Path, name: str
+) -> None:
+    made = rows(30, 2)
+    made[3]["colour"] = made[4]["size"] = ""
+    plain = run("predict", model, written(tmp_path / "plain.csv", made))
+    cells = [{column: f" {row[column]} " for column in COLUMNS[:-1]} for row in made]
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        pandas.DataFrame(cells).to_parquet(path)
+    else:
+        lines = [json.dumps(row) for row in cells]
+        path.write_text("\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]")
+    result = run("predict", model, path)
+    assert result.exit_code == plain.exit_code == 0 and result.stdout == plain.stdout
+    assert "not of its kind" not in result.stderr
+
+
 def test_numbers_outside_of_all_that_was_learned_are_counted(model: Path, tmp_path: Path) -> None:
     new = rows(60, 3)
     like = run("predict", model, written(tmp_path / "like.csv", new))

@@ -47,11 +47,11 @@ from stream_bayes.saving.model_files import load_answering, load_beside, load_le
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields
-from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.constructors import from_file
 from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 
@@ -370,8 +370,7 @@ def _source(
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
     options.refuse(file)
     if kind == "jsonl" and schema is not None:
-        lenient = Fields(key=key, only=known, on_bad_field="missing")
-        return JSONLinesSource(file, JSONDecoder(lenient, schema))
+        return JSONLinesSource(file, InferredJSONDecoder(Fields(key=key, only=known), schema))
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, known, source.columns)

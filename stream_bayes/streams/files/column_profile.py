@@ -62,7 +62,7 @@ class ColumnProfile:
         if is_missing(value) or (isinstance(value, str) and not value.strip()):
             self.missing[""] += 1
             return
-        text = str(value)
+        text = str(value).strip()
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             self.typed_numbers[text] = float(value)
         self._count(text)

@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from stream_bayes.core.events.event import Event
+from stream_bayes.data.amounts import number
 from stream_bayes.data.column_kind import ColumnKind
+from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.column_profile import ColumnProfile
@@ -20,6 +22,7 @@ from stream_bayes.streams.files.table_profile import FIRST_ROWS, compare_columns
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.records.object_decoder import Scalar
 
 __all__ = ["BATCH_ROWS", "EXAMINED_ROWS", "InferredJSONDecoder", "inferred_json_schema"]
 
@@ -34,9 +37,10 @@ OTHERS = "..."
 class InferredJSONDecoder(JSONDecoder):
     """A JSON object, read by a schema that the first rows of its file have shown.
 
-    A field that comes after these rows is a feature as it is, and is counted. A blank text is missing, as a blank cell
-    of a table is. A value that is not of its column's kind is missing, too, and counted in `bad_fields`. A column of
-    the schema is of a kind that is read, such as an `Amount`.
+    Texts are read as the cells of a table: without blanks around them, as a missing value if nothing is left, as a
+    number in a column of numbers. A field that comes after these rows is a feature as it is, and is counted. A value
+    that is not of its column's kind is missing, and counted in `bad_fields`. A column of the schema is of a kind that
+    is read, such as an `Amount`.
 
     Attributes
     ----------
@@ -48,9 +52,13 @@ class InferredJSONDecoder(JSONDecoder):
         super().__init__(replace(fields, on_bad_field="missing"), schema, max_record_bytes)
         self.late_fields: Counter[str] = Counter()
         self._is_open = True
+        self._numbers = {name for name, column in schema.columns.items() if isinstance(column, Numeric)}
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
-        content = {name: None if _is_blank(value) else value for name, value in content.items()}
+        content = {
+            name: self._read_text(name, value) if isinstance(value, str) else value
+            for name, value in content.items()
+        }
         arranged = super()._arranged(content)
         if len(arranged) < len(content):
             for name in content.keys() - arranged.keys():
@@ -58,6 +66,15 @@ class InferredJSONDecoder(JSONDecoder):
                     arranged[name] = content[name]
                     self._count_late_field(name)
         return arranged
+
+    def _read_text(self, name: str, text: str) -> Scalar | None:
+        text = text.strip()
+        if name in self._numbers:
+            try:
+                return number(text)
+            except ValueError:
+                pass
+        return text or None
 
     def _count_late_field(self, name: str) -> None:
         if self.late_fields[name] == 0 and len(self.late_fields) <= MOST_COUNTED:
@@ -101,7 +118,3 @@ def inferred_json_schema(
 
 def _events(source: Source, rows: int) -> Iterator[Event]:
     return (record for record in records_of(source, rows) if isinstance(record, Event))
-
-
-def _is_blank(value: object) -> bool:
-    return isinstance(value, str) and not value.strip()

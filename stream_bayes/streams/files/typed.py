@@ -184,8 +184,9 @@ class TypedFile(ABC):
 
     def _read_row(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the features of a row; values that are not of their column's kind are missing and counted."""
-        if "" in row.values():  # as a blank cell of a table
-            row = {name: None if value == "" else value for name, value in row.items()}
+        row = {
+            name: (value.strip() or None) if isinstance(value, str) else value for name, value in row.items()
+        }
         if not self._is_read:
             return row
         fitting = dict(row)
