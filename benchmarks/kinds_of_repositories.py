@@ -1,12 +1,13 @@
-"""The kinds of the columns of further public tables, written from their first rows before `inspect` was run on them.
+"""The kinds of the columns of further public tables, written from their first rows.
 
+The keys of `REPOSITORY_KEY` were written before `inspect` was run on the tables, those of `USERS_KEY` after that.
 Each table is a file of a public repository, `owner/name:path`. All columns that are not listed are numbers. A `name` is
 a category or an entity: which of the two depends on what it tells about a target.
 """
 
 from __future__ import annotations
 
-__all__ = ["REPOSITORY_KEY"]
+__all__ = ["REPOSITORY_KEY", "USERS_KEY"]
 
 REPOSITORY_KEY: dict[str, dict[str, str]] = {
     "mwaskom/seaborn-data:taxis.csv": {
@@ -443,4 +444,126 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "category": "BOROUGH_GROUP",
     },
     "nychealth/coronavirus-data:trends/cases-by-day.csv": {"date": "date_of_interest"},
+}
+
+USERS_KEY: dict[str, dict[str, str]] = {
+    "justmarkham/DAT8:data/airlines.csv": {"row id": "airline"},
+    "justmarkham/DAT8:data/bank-additional.csv": {
+        "category": "job | marital | education | default | housing | loan | contact | month | day_of_week | poutcome",
+        "flag": "y",
+    },
+    "justmarkham/DAT8:data/bikeshare.csv": {
+        "date": "datetime",
+        "flag": "holiday | workingday",
+        "code": "season | weather",
+    },
+    "justmarkham/DAT8:data/chipotle.tsv": {
+        "code": "order_id",
+        "category": "item_name",
+        "name": "choice_description",
+        "money": "item_price",
+    },
+    "justmarkham/DAT8:data/hitters.csv": {"category": "League | Division | NewLeague"},
+    "justmarkham/DAT8:data/imdb_1000.csv": {
+        "name": "title | actors_list",
+        "category": "content_rating | genre",
+    },
+    "stedy/Machine-Learning-with-R-datasets:credit.csv": {
+        "category": "checking_balance | credit_history | purpose | savings_balance | personal_status | other_debtors | "
+        "property | installment_plan | housing | telephone | job",
+        "range": "employment_length",
+        "code": "default",
+        "flag": "foreign_worker",
+    },
+    "stedy/Machine-Learning-with-R-datasets:usedcars.csv": {"category": "model | color | transmission"},
+    "stedy/Machine-Learning-with-R-datasets:insurance.csv": {"category": "sex | region", "flag": "smoker"},
+    "wireservice/csvkit:examples/realdata/ks_1033_data.csv": {
+        "constant": "state",
+        "name": "county | nsn | item_name | federal_supply_class_name",
+        "category": "ui | federal_supply_category_name",
+        "code": "fips | federal_supply_category | federal_supply_class",
+        "date": "ship_date",
+    },
+    "wireservice/csvkit:examples/realdata/FY09_EDU_Recipients_by_State.csv": {
+        "row id": "State Name | State Abbreviate | Code",
+        "empty": "c10",
+    },
+    "ali-ce/datasets:Drone-Strike-Tracker/Victims.csv": {
+        "row id": "ID | Profile | image",
+        "name": "Name | Strike | More information on nationality | Place of origin | Tribe",
+        "date": "Date of Death",
+        "constant": "Case Study?",
+        "category": "Male, Female or Child? | Civilian or Militant? | Nationality | Militant Affiliation | "
+        "Possible Nationality (if Unknown Status) | Military Rank / Civilian Occupation",
+        "range": "Age",
+        "money": "Reward",
+    },
+    "ali-ce/datasets:EPA-Violations/Facilities.csv": {
+        "name": "Facility | Address | Owner / Operator of Facility",
+        "empty": "Duplicates note",
+        "category": "State | Clean Air Act Compliance | Clean Water Act Compliance | "
+        "Resource Conservation and Recovery Act Compliance | Safe Drinking Water Act Compliance",
+        "coordinates": "Coordinates",
+        "money": "Total Penalties | Last Penalty Amount",
+        "flag": "Significant Noncompliance",
+    },
+    "ali-ce/datasets:Hacker-Conferences/Events.csv": {
+        "row id": "Conferences",
+        "name": "Homepage | City for 2015 | Country for 2015 | Image",
+        "text": "Description | Tagline",
+        "date": "2015 Dates",
+        "category": "Type | Month Usually Held In",
+    },
+    "ali-ce/datasets:Biggest-Data-Breaches/Data Breaches.csv": {
+        "name": "ID | Entity | Sources Link | Sources name",
+        "text": "Description",
+        "category": "Target Organization Type | Method of Leak | Data Sensitivity",
+    },
+    "ali-ce/datasets:Cryptocurrencies/Currencies and Assets.csv": {
+        "row id": "Name | Image | Profile",
+        "category": "Type | Status | Platform",
+        "name": "Symbol | More Information",
+        "money": "Market Capitalization | Price | Volume (17 Oct. '14)",
+    },
+    "apache-superset/examples-data:birth_france_data_for_country_map.csv": {"row id": "DEPT_ID"},
+    "apache-superset/examples-data:datasets/examples/sales.csv": {
+        "date": "order_date",
+        "category": "status | product_line | product_code | state | country | territory | deal_size",
+        "name": "customer_name | address_line1 | address_line2 | city | phone | postal_code | contact_last_name | "
+        "contact_first_name",
+    },
+    "apache-superset/examples-data:datasets/examples/video_game_sales.csv": {
+        "row id": "rank",
+        "name": "name",
+        "category": "platform | genre | publisher",
+    },
+    "apache-superset/examples-data:tutorial_flights.csv": {
+        "category": "Department | Travel Class | Ticket Single or Return | Airline | Origin ICAO | Origin Name | "
+        "Origin Municipality | Origin Region | Origin Country | Destination ICAO | Destination Name | "
+        "Destination Region | Destination Country",
+        "date": "Travel Date",
+    },
+    "jldbc/coffee-quality-database:data/robusta_data_cleaned.csv": {
+        "left out": "",
+        "constant": "Species | Quakers | unit_of_measurement",
+        "name": "Owner | Farm.Name | Lot.Number | Mill | ICO.Number | Company | Region | Producer | Owner.1",
+        "category": "Country.of.Origin | In.Country.Partner | Variety | Processing.Method | Color | "
+        "Certification.Body | Certification.Address | Certification.Contact",
+        "range": "Altitude",
+        "date": "Grading.Date | Expiration",
+    },
+    "chendaniely/pandas_for_everyone:data/banklist.csv": {
+        "name": "Bank Name | City | Acquiring Institution",
+        "category": "ST",
+        "date": "Closing Date | Updated Date",
+    },
+    "chendaniely/pandas_for_everyone:data/acs_ny.csv": {
+        "range": "Acres | YearBuilt",
+        "category": "FamilyType | NumUnits | OwnRent | HeatingFuel | Language",
+        "flag": "FoodStamp",
+    },
+    "TheEconomist/big-mac-data:source-data/big-mac-source-data-v2.csv": {
+        "category": "name | iso_a3 | currency_code",
+        "date": "date",
+    },
 }

@@ -15,7 +15,7 @@ UNIT = (
 NUMBER = rf"[$€£]?\s*(\d[\d,]*(?:\.\d+)?)\s*([kKmM]?)\s*{UNIT}"
 BOTH = re.compile(rf"(?:between\s+)?{NUMBER}\s*(?:-|–|—|\.\.|to|and)\s*{NUMBER}(?:\s+old)?", re.IGNORECASE)
 BELOW = re.compile(
-    rf"(?:(?:<=?|under|below|less than|fewer than|younger than|lower than|up to|at most)\s*{NUMBER}(?:\s+old)?"
+    rf"(?:(?:<=?|under|below|sub|less than|fewer than|younger than|lower than|up to|at most)\s*{NUMBER}(?:\s+old)?"
     rf"|{NUMBER}\s*(?:(?:and|or)\s+(?:less|under|below|younger|fewer)))",
     re.IGNORECASE,
 )

@@ -263,6 +263,7 @@ def test_short_digits_with_leading_zeros_may_be_numbers() -> None:
         (["si", "no", "no"], "flag"),
         (["Oui", "Non"] * 9, "flag"),
         (["Greater than 45", "25 - 45", "Less than 25"], "range"),
+        (["1-10", "Sub 1", "10+"], "range"),
         (["2-1", "0-3", "at home"], "category"),
         ([f"{5 + k % 2}'{k % 12}\"" for k in range(20)], "number"),
         ([f"{k % 3 + 1}h {k}min" for k in range(20)] + ["45 min"], "duration"),
