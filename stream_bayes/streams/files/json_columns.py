@@ -52,7 +52,9 @@ class InferredJSONDecoder(JSONDecoder):
         super().__init__(replace(fields, on_bad_field="missing"), schema, max_record_bytes)
         self.late_fields: Counter[str] = Counter()
         self._is_open = True
-        self._numbers = {name for name, column in schema.columns.items() if isinstance(column, Numeric)}
+        self._number_columns = {
+            name for name, column in schema.columns.items() if isinstance(column, Numeric)
+        }
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
         content = {
@@ -69,7 +71,7 @@ class InferredJSONDecoder(JSONDecoder):
 
     def _read_text(self, name: str, text: str) -> Scalar | None:
         text = text.strip()
-        if name in self._numbers:
+        if name in self._number_columns:
             try:
                 return number(text)
             except ValueError:
