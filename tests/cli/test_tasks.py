@@ -221,3 +221,23 @@ def test_a_target_that_an_arff_file_declares_as_numbers_is_one_where_they_are_wh
     profile = table.profiles["units"]
     assert profile.is_numeric and profile.is_whole and set(profile.counts) >= {"0", "1000", "4000"}
     assert seen_task(table)[0] == "regression"
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_forecasts_long_after_the_last_target_of_a_series_are_said_to_be_worse(
+    tmp_path: Path, in_order: bool
+) -> None:
+    source, level, lines = random.Random(5), 0.0, ["hour,load"]
+    for row in range(300):
+        level += source.gauss(0.0, 1.0)
+        lines.append(f"{row % 24},{level:.2f}")
+    path, model = tmp_path / "load.csv", tmp_path / "model.zip"
+    path.write_text("\n".join(lines) + "\n")
+    order = "--no-shuffle" if in_order else "--shuffle"
+    assert run("train", path, "--target", "load", "--out", model, order).exit_code == 0
+    done = run("predict", model, path, "--out", tmp_path / "answers.csv")
+    assert done.exit_code == 0
+    said = "forecasts hold for the row after it" in done.stderr
+    assert said is in_order
+    if in_order:
+        assert "--arg lags=0" in done.stderr

@@ -34,6 +34,7 @@ from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.kind_inference import marked_alike, sure_mark
 from stream_bayes.data.schema import Amount, Numeric, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
+from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.base.credible_intervals import ends_of
@@ -58,6 +59,7 @@ from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
 __all__ = ["predict"]
 
 BATCH = 2000
+SERIES = 0.5  # correlation of targets with the one before, from which the order of rows matters
 
 
 def predict(
@@ -272,7 +274,21 @@ def _forecast(
             text.write(",".join(map(_cell, cells)) + "\n")
         warn_of_misfits(source, lambda line: note([line]))
     _report(file, rows, bad, time.perf_counter() - start, out, json, {**strange.facts(), "level": level})
-    note(strange.warnings())
+    note([*strange.warnings(), *_late_rows(regressor, rows)])
+
+
+def _late_rows(regressor: BayesRegressor | MultiTargetRegression, rows: int) -> list[str]:
+    """Return a warning if forecasts see a last target that tells less and less of the rows after it."""
+    if rows < 2 or not isinstance(regressor, AdaptiveRegression):
+        return []
+    correlation = regressor.last_target_correlation_
+    if correlation < SERIES:
+        return []
+    return [
+        f"warning: the model sees the last target that it learned (targets correlate by {correlation:.2f} with the one "
+        f"before), so its forecasts hold for the row after it; of the {rows - 1:,} others they are worse than their "
+        "intervals say: train with --arg lags=0, or run a pipeline that gets the targets as they come"
+    ]
 
 
 def _forecast_numbers(

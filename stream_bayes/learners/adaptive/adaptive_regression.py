@@ -59,7 +59,8 @@ class AdaptiveRegression(BayesRegressor):
     ----------
     lags
         The number of last targets that the experts see, at most 20; 0: none do, and no expert repeats the last target.
-        Leave them out where targets come much later than their events, or the order of events means nothing.
+        Leave them out where targets come much later than their events, or the order of events means nothing: intervals
+        are those of the event after the last target, and too narrow for events long after it.
     seed
         The seed of the waves.
     schema
@@ -252,6 +253,24 @@ class AdaptiveRegression(BayesRegressor):
             if base[slot] >= 0 and slot not in columns:
                 left[feature.name if base[slot] == slot else feature.name[1]] = None
         return tuple(left)
+
+    @property
+    def last_target_correlation_(self) -> float:
+        """The correlation of the newest targets with the one before each; 0.0 if the experts see no last targets.
+
+        Where it is high, forecasts are of the event after the last target: those of later events are worse than their
+        intervals say.
+        """
+        count = min(self.clock, KEPT)
+        if not self.lags or not self._panel.is_ready:
+            return 0.0
+        targets = np.asarray(self._panel.kept_targets)[:count]
+        before = np.asarray(self._panel.kept_lags)[:count, 0]
+        is_there = np.isfinite(before)
+        both = np.stack([targets[is_there], before[is_there]])
+        if both.shape[1] < 2 or not np.ptp(both, axis=1).all():
+            return 0.0
+        return float(np.corrcoef(both / np.abs(both).max())[0, 1])
 
     @property
     def clock(self) -> int:
