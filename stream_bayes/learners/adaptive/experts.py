@@ -47,11 +47,11 @@ EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half 
 PARTS = 84  # of the memory, of which the stores have 80; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
-COARSE = Binning(bins=3, after=20, window=1280)
-FIVE = Binning(bins=5, after=20, window=1280)
-MIDDLE = Binning(bins=10, after=10, window=1280)
-FINE = Binning(bins=20, after=160, window=1280)
-FINEST = Binning(bins=40, after=320, window=1280)
+COARSE = Binning(bins=3, after=20, window=640)
+FIVE = Binning(bins=5, after=20, window=640)
+MIDDLE = Binning(bins=10, after=10, window=640)
+FINE = Binning(bins=20, after=160, window=640)
+FINEST = Binning(bins=40, after=320, window=640)
 
 
 class Store(NamedTuple):
