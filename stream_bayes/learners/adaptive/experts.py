@@ -44,7 +44,7 @@ MOST_PAIRED_VALUES = (
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
-PARTS = 84  # of the memory, of which the stores have 80; the rest is for the newest events
+PARTS = 76  # of the memory, of which the stores have 72; the rest is for the newest events
 
 # The cuts are set first where a bin holds some numbers. Each time they are set again, the events are counted again.
 COARSE = Binning(bins=3, after=20, window=640)
@@ -130,7 +130,6 @@ def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> li
         pairs("10 bins", ("nb", "tan", "aode"), PAIRED, 14, binning=MIDDLE),
         store(("nb, 40 bins",), NaiveBayes, PAIRED, 1, numbers=FINEST),
         pairs("10 bins, half-life 500", ("tan",), PAIRED, 8, binning=MIDDLE, half_life=500.0),
-        pairs("10 bins, half-life 100", ("aode",), PAIRED, 8, binning=MIDDLE, half_life=100.0),
         kdb("kdb of three, 3 bins", 3, 4, COARSE),
         kdb("kdb of two, 5 bins", 2, 6, FIVE),
         pairs("20 bins, last labels", ("nb", "aode"), LABELS, 4, binning=FINE),

@@ -211,9 +211,9 @@ def test_the_explanation_adds_up_feature_by_feature_whoever_tells_the_same() -> 
     assert "sky" in str(why) and why.experts.keys() <= set(model.experts_)
 
 
-def test_there_are_at_most_fifteen_stores_and_their_memory_is_known() -> None:
+def test_there_are_fourteen_stores_and_their_memory_is_known() -> None:
     model = learned()
-    assert len(model._members) <= 15
+    assert len(model._members) == 14
     assert model.memory_bytes == sum(member.memory_bytes for member in model._members) > 0
     assert model.clock == 300
     assert sorted(model.classes_) == ["no", "yes"]
@@ -364,7 +364,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
-    assert shared._experts().encoding.shared == 8
+    assert shared._experts().encoding.shared == 7
     apart._panel.encoding.leader_of = list(range(len(apart._stores)))
     for number, (x, y) in enumerate(drifting(180)):
         # Names come, more than the stores that have the fewest keep apart, and are missing.
