@@ -418,6 +418,8 @@ def _clock_digits(texts: Counter[str]) -> InferredKind | None:
 
 def _are_clock_digits(texts: Iterable[str]) -> bool:
     """Return True if digits may all be hours and minutes, and enough of these differ."""
+    if any(len(text.strip()) > 4 or text.strip()[-2:] >= "60" for text in texts):
+        return False  # as of nearly all other numbers
     moments = [written_moment(text, "hm") for text in texts]
     hours = [moment.hours for moment in moments if moment is not None and moment.hours is not None]
     return (
@@ -550,6 +552,8 @@ def marked_alike(column: Amount, texts: Counter[str]) -> Amount:
 
 def sure_mark(texts: Counter[str]) -> str | None:
     """Return the decimal mark of a column of numbers, where it has marks that show it for sure; otherwise None."""
+    if not any("." in text or "," in text for text in texts):
+        return None
     parts = {text: part for text in texts if (part := written_number(text)) is not None}
     if not _enough(parts, texts) or not any("." in part.body or "," in part.body for part in parts.values()):
         return None
