@@ -418,7 +418,7 @@ def _clock_digits(texts: Counter[str]) -> InferredKind | None:
 
 def _are_clock_digits(texts: Iterable[str]) -> bool:
     """Return True if digits may all be hours and minutes, and enough of these differ."""
-    if any(len(text.strip()) > 4 or text.strip()[-2:] >= "60" for text in texts):
+    if any(len(text.strip()) > 4 or text.strip()[-2:].zfill(2) >= "60" for text in texts):
         return False  # as of nearly all other numbers
     moments = [written_moment(text, "hm") for text in texts]
     hours = [moment.hours for moment in moments if moment is not None and moment.hours is not None]
