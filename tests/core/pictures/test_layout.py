@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.core.pictures.layout import Box, GraphLayout, layout
 from stream_bayes.core.pictures.picture import Curve
+from tests.hash_seeds import printed_with
 
 SLACK = 1e-6
 Graph = tuple[list[tuple[float, float]], list[tuple[int, int]]]
@@ -119,12 +116,7 @@ def test_a_layout_is_the_same_in_another_process() -> None:
         "from tests.core.pictures.test_layout import big_graph, fingerprint, layout; "
         "print(fingerprint(layout(*big_graph())))"
     )
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, env=environment, cwd=root, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == fingerprint(layout(*big_graph()))
+    assert printed_with(7, code).decode().strip() == fingerprint(layout(*big_graph()))
 
 
 def test_a_tree_is_drawn_without_crossings_and_a_chain_is_straight() -> None:

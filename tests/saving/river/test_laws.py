@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,6 +19,7 @@ from stream_bayes.saving.river.model_state import (
 )
 from stream_bayes.saving.river.registry import codec_of, registered
 from stream_bayes.saving.snapshots.snapshot import Snapshot
+from tests.hash_seeds import printed_with
 from tests.saving.river.driving import same
 from tests.saving.river.listing import Case, cases
 
@@ -160,15 +158,6 @@ for case in cases():
 
 def test_states_and_answers_do_not_depend_on_hashes() -> None:
     """Other seeds put sets in another order: the same events must make the same bytes."""
-    listings = []
-    for seed in ("1", "2"):
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        listings.append(dict.fromkeys(run.stdout.splitlines()))
+    listings = [dict.fromkeys(printed_with(seed, SCRIPT).splitlines()) for seed in (1, 2)]
     assert len(listings[0]) == len(CASES)
     assert [line for line in listings[0] if line not in listings[1]] == []

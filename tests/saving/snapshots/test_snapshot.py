@@ -8,7 +8,6 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot, describe, head_size
 from stream_bayes.testing import learners
 from stream_bayes.testing.assertions import same_bytes
 from stream_bayes.testing.sample_streams import Streams
+from tests.hash_seeds import printed_with
 from tests.saving.snapshots.forging import KEY, example, same, same_content, zipped
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -139,15 +139,8 @@ def test_the_same_content_makes_the_same_bytes_in_every_process() -> None:
         "from tests.saving.snapshots.forging import *; import sys; "
         "sys.stdout.buffer.write(example().to_bytes(KEY))"
     )
-    for seed in ("1", "2"):
-        made = subprocess.run(
-            [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[3],
-            capture_output=True,
-            check=True,
-        )
-        assert made.stdout == example().to_bytes(KEY)
+    for seed in (1, 2):
+        assert printed_with(seed, script) == example().to_bytes(KEY)
 
 
 def test_the_order_of_sections_arrays_positions_and_outputs_does_not_matter() -> None:
