@@ -1,10 +1,9 @@
-"""A linear model over 4-grams of the characters of a message's tokens, hashed into a table of whole numbers.
+"""A linear model over 4-grams of the characters of a message's text, hashed into a table of whole numbers.
 
     margins   [place]        of the 4-grams of a place, in units of 2^-32
     marks     [place / 64]   a bit for each place of the message that is being read
 
-A message has each 4-gram once. The tokens are read as one text with a space between them, so a 4-gram may reach from
-one token into the next. Additions can be taken back exactly.
+A message has each place once. Additions can be taken back exactly.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from __future__ import annotations
 import cython
 import numpy as np
 
-GAP = "\0"
-PLACES = 1 << 18
-SHIFT = cython.declare(cython.int, 64 - 18)
+PLACES = 1 << 16
+SHIFT = cython.declare(cython.int, 64 - 16)
 ODD = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)  # of a hash, where whole numbers have no end
 ONE = cython.declare(cython.ulonglong, 1)
@@ -28,33 +26,27 @@ class GramTable:
     def __init__(self):
         self.margins = np.zeros(PLACES, np.int64)
         self.marks = np.zeros(PLACES // 64, np.uint64)
-        self.buffer = np.zeros(1024, np.int32)
+        self.buffer = np.zeros(1024, np.uint16)
         # The places of the message's 4-grams, each once: the first `found`.
         self.read = self.buffer
         self.found = 0
 
-    def read_tokens(self, tokens):
-        """Read a message. No 4-gram reaches over `GAP`, the place of a token that is no longer held."""
+    def read_text(self, text: str):
+        """Read a message."""
         k: cython.Py_ssize_t
         found: cython.Py_ssize_t = 0
         place: cython.Py_ssize_t
         letter: cython.Py_UCS4
-        code: cython.ulonglong
         key: cython.ulonglong = 0
         seen: cython.ulonglong
-        letters: cython.Py_ssize_t = 0  # since the beginning, or a gap
-        text: str = f" {' '.join(tokens)} "
-        read: cython.int[::1] = self.buffer
+        letters: cython.Py_ssize_t = 0
+        read: cython.ushort[::1] = self.buffer
         marks: cython.ulonglong[::1] = self.marks
         if len(text) > read.shape[0]:
-            self.buffer = read = np.zeros(2 * len(text), np.int32)
+            self.buffer = read = np.zeros(2 * len(text), np.uint16)
         for letter in text:
-            code = ord(letter)
-            if code == 0:
-                letters = 0
-                continue
             letters += 1
-            key = ((key << 16) ^ code) & BITS
+            key = ((key << 16) ^ ord(letter)) & BITS
             if letters > 3:
                 place = ((key * ODD) & BITS) >> SHIFT
                 seen = marks[place >> 6]
@@ -70,13 +62,13 @@ class GramTable:
         """Return the places of the message's 4-grams."""
         return np.array(self.read[: self.found])
 
-    def read_again(self, places: cython.int[::1]):
+    def read_again(self, places: cython.ushort[::1]):
         """Read a message whose places were returned before."""
         self.read, self.found = places, places.shape[0]
 
     @property
     def grams(self):
-        """The number of different 4-grams of the message."""
+        """The number of different places of the message."""
         return self.found
 
     def margin(self, less: cython.longlong = 0):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Receipt", "Receipts", "label_trust"]
 
+NO_GRAMS = np.zeros(0, np.uint16)
 _OVERHEAD = 200  # bytes of a receipt besides its codes and id, about
 
 
@@ -41,6 +42,7 @@ class Receipt:
     at: int = 0  # that learner's clock when it was learned
     opinion: float = 0.5  # as `probability`, and
     turn: int = 0  # as `step`, of a second opinion
+    grams: NDArray[np.uint16] = field(default_factory=lambda: NO_GRAMS)  # the places of its 4-grams
 
     @property
     def counted(self) -> int:
@@ -137,7 +139,7 @@ class Receipts:
     def memory_bytes(self) -> int:
         """The bytes of receipts and ids, about."""
         return sum(
-            receipt.codes.nbytes + len(receipt.bag) + len(key) + _OVERHEAD
+            receipt.codes.nbytes + receipt.grams.nbytes + len(receipt.bag) + len(key) + _OVERHEAD
             for key, receipt in self.by_id.items()
         )
 
@@ -145,6 +147,7 @@ class Receipts:
         """Return the ids, and everything else as arrays."""
         held = list(self.by_id.values())
         codes = [receipt.codes for receipt in held]
+        grams = [receipt.grams for receipt in held]
         bags = [np.frombuffer(receipt.bag, np.uint8) for receipt in held]
         return list(self.by_id), {
             "receipt_codes": np.concatenate(codes) if codes else np.zeros(0, np.int32),
@@ -161,6 +164,8 @@ class Receipts:
             "receipt_clocks": np.array([receipt.at for receipt in held], np.int64),
             "receipt_opinions": np.array([receipt.opinion for receipt in held], np.float64),
             "receipt_turns": np.array([receipt.turn for receipt in held], np.int64),
+            "receipt_grams": np.concatenate(grams) if grams else NO_GRAMS,
+            "receipt_gram_sizes": np.array([len(part) for part in grams], np.int64),
         }
 
 

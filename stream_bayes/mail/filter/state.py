@@ -13,6 +13,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
                 "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities",
                 "receipt_doubts", "receipt_opinions", "receipt_turns": (receipts,),
                 "gram_places", "gram_margins": (4-grams that have a margin,),            of a second opinion
+                "receipt_grams": (all 4-grams,), "receipt_gram_sizes": (receipts,),      of a second opinion
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,),
                 "correspondents": (hashes,),
@@ -344,6 +345,7 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
     turns = _whole("receipt_turns", arrays, (entries,), least=-_MAX)
     clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(contest.scorer, LearnerScorer))
+    grams = _loaded_grams(arrays, entries, has_opinion=isinstance(contest.scorer, CharacterScorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
         expect(type(key) is str, "an id of its receipts is not a text")
@@ -360,8 +362,19 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
             int(clocks[place]),
             float(opinions[place]),
             int(turns[place]),
+            grams[place],
         )
         contest.receipts.put(str(key), receipt)
+
+
+def _loaded_grams(arrays: Mapping[str, Any], entries: int, *, has_opinion: bool) -> list[NDArray[np.uint16]]:
+    """Return the places of 4-grams of receipts, checked; none without a second opinion."""
+    sizes = _whole("receipt_gram_sizes", arrays, (entries,), least=0)
+    places = arrays["receipt_grams"]
+    is_sound = isinstance(places, np.ndarray) and places.dtype == np.uint16
+    expect(is_sound and places.shape == (int(sizes.sum()),), "the 4-grams of its receipts do not fit")
+    expect(has_opinion or not len(places), "its receipts hold 4-grams without a second opinion")
+    return [part.copy() for part in np.split(places, np.cumsum(sizes)[:-1])] if entries else []
 
 
 def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:

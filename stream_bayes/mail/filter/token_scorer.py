@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class TokenScorer:
     full weight, however long others are.
     """
 
+    mean_weight: ClassVar[float] = MEAN_WEIGHT
+
     def __init__(self, influence: int) -> None:
         self.weights = MessageWeights(influence)
         self.table = EvidenceTable(PRIOR, RESERVE)
@@ -72,11 +74,11 @@ class TokenScorer:
         """Look up the tokens of a message and score it."""
         codes = self.table.codes_of(bag)
         mean, margin = self.table.score(codes, len(bag))
-        return MessageScore(codes, margin + MEAN_WEIGHT * mean, logistic(margin), self.version)
+        return MessageScore(codes, margin + self.mean_weight * mean, logistic(margin), self.version)
 
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, self.mean_weight, borders)
         return passage
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
@@ -84,7 +86,7 @@ class TokenScorer:
         codes = self.table.codes_of(bag)
         means, sums = self.table.parts(codes, len(bag))
         counts = self.counts() / UNIT
-        adds = zip(bag, codes.tolist(), (MEAN_WEIGHT * means + sums).tolist(), strict=True)
+        adds = zip(bag, codes.tolist(), (self.mean_weight * means + sums).tolist(), strict=True)
         return [
             TokenContribution(token, added, *counts[code].tolist())
             for token, code, added in adds
@@ -139,7 +141,7 @@ class TokenScorer:
     def _score_again(self, receipt: Receipt) -> tuple[float, float]:
         """Return the score that a message has now, and its probability by the margin alone."""
         mean, margin = self.table.score(receipt.codes, receipt.tokens)
-        return margin + MEAN_WEIGHT * mean, logistic(margin)
+        return margin + self.mean_weight * mean, logistic(margin)
 
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Add the step of a message's receipt before to that of the message learned again, and return its receipt.

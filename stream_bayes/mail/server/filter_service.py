@@ -365,4 +365,4 @@ class FilterService:
 
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
     """Return the settings on which a mail's tokens depend."""
-    return model.pairs, model.parser, model.limits, model.authserv_id, model.token_key
+    return model.pairs, model.parser, model.limits, model.authserv_id, model.token_key, model.second_opinion

@@ -4,7 +4,8 @@ An mbox begins with "From ". Each such line with a date begins a new message. On
 follows and it has an address alone or comes after a blank line: a text may begin with "From", too. A ">" before a
 "From " in a message is removed, as in mboxrd. A byte order mark and blank lines before the first message are skipped;
 MMDF boxes and the .emlx files of Apple are read too. Files packed by gzip, bzip2, xz or zstd are unpacked, and the
-files in a zip or tar archive read one after the other, all bounded while they expand.
+files in a zip or tar archive read one after the other, all bounded while they expand. In a file without any line feed,
+as of old Macs, lines end with a carriage return.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ __all__ = [
 
 SHOWN = 5  # refused files that are named
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
+MAX_LINE = 1 << 12  # bytes in which a line ends
 MAX_GROWTH, MIN_PACKED = 200, 1 << 18  # of a packed file as it expands, once so many bytes of it were read
 # Not LZMA, which takes as much memory as the archive asks for.
 UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
@@ -270,6 +272,15 @@ class _Whole(io.RawIOBase):
         return len(data)
 
 
+class _WithLineFeeds(_Whole):
+    """A stream whose lines end with a carriage return, with line feeds in their place."""
+
+    def readinto(self, buffer: Any) -> int:
+        size = super().readinto(buffer)
+        buffer[:size] = bytes(buffer[:size]).replace(b"\r", b"\n")
+        return size
+
+
 class _Bounded(_Whole):
     """A packed stream, refused while it expands if it grows without end."""
 
@@ -289,6 +300,9 @@ class _Bounded(_Whole):
 def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None) -> Iterator[Mail]:
     """Yield the messages of one file; `below` is the file under a gzip stream, whose position counts."""
     place = below.tell if below.seekable() else lambda: 0
+    begin = _peeked(stream, MAX_LINE)
+    if b"\r" in begin and b"\n" not in begin:
+        stream = cast("IO[bytes]", io.BufferedReader(_WithLineFeeds(stream)))
     first = stream.readline(MAX_BYTES).removeprefix(BYTE_ORDER_MARK)
     while first in BLANK_LINES:  # which some programs write before the first message
         first = stream.readline(MAX_BYTES)

@@ -50,7 +50,11 @@ class SpamFilterModel(ProductModel):
 
     def make_decoder(self, model: SpamFilter, max_record_bytes: int, headings: Sequence[str]) -> MailDecoder:
         tokens = EmailTokens(
-            parser=model.parser, pairs=model.pairs, limits=model.limits, authserv_id=model.authserv_id
+            parser=model.parser,
+            pairs=model.pairs,
+            limits=model.limits,
+            authserv_id=model.authserv_id,
+            characters=model.second_opinion,
         )
         tokens.correspondents = model.correspondents
         return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)

@@ -25,7 +25,7 @@ from stream_bayes.mail.text.limits import (
     MAX_STREAMS,
 )
 
-__all__ = ["OCTETS", "AttachedText", "kind_of", "read_attachment"]
+__all__ = ["KINDS", "OCTETS", "AttachedText", "kind_of", "read_attachment"]
 
 OCTETS: Final = "application/octet-stream"
 OFFICE_PACKS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -66,6 +66,7 @@ _BY_TYPE: Final = {
     "application/vnd.ms-excel": "old-office",
     "application/pgp-encrypted": "pgp",
 }
+KINDS: Final = frozenset(_BY_NAME.values()) | frozenset(_BY_TYPE.values())
 _OFFICE_TYPES: Final = ("application/vnd.openxmlformats-", "application/vnd.oasis.opendocument.")
 _ENDING: Final = re.compile(r"\.([a-z0-9]{1,5})[\"'\s]{0,3}\Z")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import islice
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._pages import attributes_of, walk_page
@@ -17,7 +18,15 @@ from stream_bayes.mail.text.styles import PLAIN
 from stream_bayes.mail.text.tags import rounded
 from stream_bayes.mail.text.visibility import PAPER, look_within, may_hide, style_of
 
-__all__ = ["Page", "hidden_tokens", "read_page", "shortened", "text_of_enriched", "with_plain_tags"]
+__all__ = [
+    "Page",
+    "hidden_tokens",
+    "read_page",
+    "shortened",
+    "text_of_enriched",
+    "with_frames",
+    "with_plain_tags",
+]
 
 # Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
 _UNREAD = re.compile(
@@ -38,6 +47,15 @@ _HOLDS_NO_TAGS = re.compile(
 _CLOSED_IN_PICTURE = re.compile(r"<(?:script|style|title)\b[^<>]{0,2000}/>", re.IGNORECASE)
 _PICTURE_MARK = re.compile(r"<(/?)(?:svg|math)\b", re.IGNORECASE)
 MAX_CLOSED = 50  # such elements of a page
+# A page within an attribute, which is shown in a frame.
+_FRAME = re.compile(
+    r"(<iframe\b[^<>]{0,1000}?\bsrcdoc\s{0,5}=\s{0,5})(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE
+)
+MAX_FRAMES: Final = 20
+# The text that a style sheet shows before or after elements; empty ones, signs and pictures are none.
+_CONTENT = re.compile(r"\bcontent\s{0,5}:\s{0,5}(?:\"([^\"\\\n]{1,300})|'([^'\\\n]{1,300}))", re.IGNORECASE)
+MIN_CONTENT: Final = 3  # words that make such a text one
+MAX_CONTENT: Final = 20
 _RUN = re.compile(r"<{2,}")
 _ANY_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 _BREAK = re.compile(
@@ -96,7 +114,32 @@ def read_page(source: str) -> Page:
     source = _UNREAD.sub(cut, source)
     if not sheets and not may_hide(source):
         return Page(_text(_ANY_TAG.sub("", _BREAK.sub(" <", source))), [])
-    return _walk(source, Sheet("\n".join(sheets)))
+    sheet = "\n".join(sheets)
+    page = _walk(source, Sheet(sheet))
+    page.hidden.extend(_tokens_of_content(sheet))
+    return page
+
+
+def _tokens_of_content(sheet: str) -> list[str]:
+    """Return tokens of the text that a style sheet shows, which some readers show and others do not."""
+    matches = islice(_CONTENT.finditer(sheet), MAX_CONTENT) if "content" in sheet.lower() else ()
+    text = " ".join([match[1] or match[2] for match in matches])
+    return hidden_tokens("content", text) if len(_WORD.findall(text)) >= MIN_CONTENT else []
+
+
+def with_frames(source: str) -> str:
+    """Return a page with the pages that are written into its frames before these.
+
+    Examples
+    --------
+    >>> with_frames("<iframe width=9 srcdoc='&lt;b&gt;pills'></iframe>")
+    "<b>pills<iframe width=9 srcdoc=''></iframe>"
+    """
+    return _FRAME.sub(_before_frame, source, MAX_FRAMES) if "srcdoc" in source.lower() else source
+
+
+def _before_frame(match: re.Match[str]) -> str:
+    return f"{_text(match[2] or match[3] or '')}{match[1]}''"
 
 
 def with_plain_tags(source: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from html import unescape
+from itertools import islice
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._pages import attributes_of
@@ -32,6 +33,10 @@ _LINK_ATTRIBUTES: Final = frozenset(
     {"href", "xlink:href", "src", "action", "formaction", "background", "data", "poster"}
 )
 _STYLE_LINK = re.compile(r"url\(\s{0,5}[\"']?\s{0,5}([^\s\"'()]{1,500})", re.IGNORECASE)
+_SHEET_LINK = re.compile(
+    r"(?:\burl\(\s{0,5}[\"']?|@import\s{1,5}[\"'])\s{0,5}([^\s\"'()<>]{1,500})", re.IGNORECASE
+)
+MAX_SHEET_LINKS = 50
 _REFRESH = re.compile(r"\s{0,9}\d{0,9}[\s;,]{1,9}(?:url\s{0,9}=)?\s{0,9}[\"']?(.{1,500})", re.IGNORECASE)
 _LOOK_ATTRIBUTES: Final = frozenset({"color", "bgcolor", "size", "face"})
 MAX_TAGS = 3_000
@@ -66,6 +71,10 @@ def markup_of(source: str) -> Markup:
     for name, count in names.items():
         if count > 3 and name in _EVIDENT_TAGS:
             tokens[f"html:{name}*{rounded(count)}"] = None
+    if "url(" in source.lower() or "@import" in source:
+        found.update(
+            dict.fromkeys(match[1] for match in islice(_SHEET_LINK.finditer(source), MAX_SHEET_LINKS))
+        )
     comments = source.count("<!--")
     if comments:
         tokens["html:comment"] = None

@@ -15,6 +15,7 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
     part:                              the beginning of a further part that is shown
     unread:                            attached files that may hold text and were not read
     defect:                            defects of the message
+    characters:                        those with which headers and text begin, if they are asked for; always the last
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ from itertools import pairwise
 from stream_bayes.mail.text._pages import attributes_of
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded, decoded_uuencode
-from stream_bayes.mail.text.attachments import OCTETS, kind_of, read_attachment
+from stream_bayes.mail.text.attachments import KINDS, OCTETS, kind_of, read_attachment
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.headers import header_tokens, is_verdict
-from stream_bayes.mail.text.html import hidden_tokens, read_page, shortened, text_of_enriched, with_plain_tags
+from stream_bayes.mail.text.html import (
+    hidden_tokens,
+    read_page,
+    shortened,
+    text_of_enriched,
+    with_frames,
+    with_plain_tags,
+)
 from stream_bayes.mail.text.letters import as_seen, spaced_words
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.senders import authentication_tokens, sender_tokens
@@ -42,7 +50,7 @@ from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, cano
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import address_of_link, bare_addresses, cut_urls, url_tokens
 
-__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text", "without_borders"]
+__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text", "without_borders", "without_characters"]
 
 Bag = dict[str, int]
 
@@ -60,11 +68,13 @@ MAX_HOPS = 8  # that are counted
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 # Tokens of messages that were not read whole: what is not read is no reason to call a message ham.
 UNREAD = (
+    *(f"unread:{kind}" for kind in sorted(KINDS)),
     *(
         f"defect:{defect}"
         for defect in ("long-text", "oversize", "many-parts", "many-tokens", "deep", "empty", "no-text")
     ),
     "hidden:unfollowed",
+    "hidden:content",
 )
 # Tokens between headers and text, and between the texts of two parts: no passage crosses them. That a message has parts
 # is told by its structure, so those of parts are no evidence.
@@ -73,6 +83,9 @@ _BORDERS = _PARTS.union(f"hops:{number}" for number in range(MAX_HOPS + 1))
 _BLANKS = re.compile(r"\s{3,}")
 _SOFT_LINE_END = re.compile(r"(?<!\n--)(?<!^--) \r?\n>{0,20} ?")  # not the line before a signature
 MAX_BEGIN = 1_200  # bytes of a body that tell what it holds
+CHARACTERS = "characters:"
+MAX_CHARACTERS = 1_500  # of the headers, and of the text
+MAX_OF_HEADER = 200
 
 
 def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
@@ -98,13 +111,32 @@ def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
     return bag, tuple(borders)
 
 
-def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
+def without_characters(bag: Bag) -> tuple[Bag, str]:
+    """Return a bag without the token of the message's characters, and these; those of its tokens, if it has none.
+
+    Examples
+    --------
+    >>> without_characters({"cheap": 1, "pills": 1, "characters:cheap, cheap pills": 1})
+    ({'cheap': 1, 'pills': 1}, 'cheap, cheap pills')
+    >>> without_characters({"cheap": 1, "pills": 1})
+    ({'cheap': 1, 'pills': 1}, ' cheap pills ')
+    """
+    last = next(reversed(bag), "")
+    if not last.startswith(CHARACTERS):
+        return bag, f" {' '.join(bag)} "
+    tokens = dict(bag)
+    del tokens[last]
+    return tokens, last.removeprefix(CHARACTERS)
+
+
+def bag_of_text(text: str, limits: Limits, *, pairs: bool, characters: bool = False) -> Bag:
     """Return the tokens of a text without headers, such as a short message."""
-    reader = _Reader(limits, pairs)
+    reader = _Reader(limits, pairs, characters)
     reader.read_text(reader.cut(text))
     reader.check_room()
     for defect in reader.defects:
         reader.bag[f"defect:{defect}"] = 1
+    reader.add_characters()
     return reader.bag
 
 
@@ -114,11 +146,12 @@ def bag_of_message(
     decode: DecodeParts,
     *,
     pairs: bool,
+    characters: bool = False,
     authserv_id: str | None = None,
     correspondents: Correspondents | None = None,
 ) -> Bag:
     """Return the tokens of a message; with the results of the server of this name, if any, and those of its senders."""
-    reader = _Reader(limits, pairs)
+    reader = _Reader(limits, pairs, characters)
     found = outline(raw, limits)
     reader.read_headers(found, authserv_id)
     if correspondents is not None:
@@ -128,15 +161,29 @@ def bag_of_message(
     if is_no_mail or (not reader.has_text and "empty" not in found.defects):
         reader.defects["no-text"] = None
     reader.read_structure(found)
+    reader.add_characters()
     return reader.bag
+
+
+class _Beginning:
+    """The first characters of texts that come one after the other, a line end between them."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def add(self, text: str) -> None:
+        """Add a text, as far as there is room."""
+        if len(self.text) < MAX_CHARACTERS:
+            self.text = f"{self.text}\n{text[: MAX_CHARACTERS - len(self.text)]}"
 
 
 class _Reader:
     """Counts the tokens of one message."""
 
-    def __init__(self, limits: Limits, pairs: bool) -> None:
+    def __init__(self, limits: Limits, pairs: bool, characters: bool) -> None:
         self.limits = limits
         self.pairs = pairs
+        self.characters = (_Beginning(), _Beginning()) if characters else None  # of headers and text
         self.encoded_words = limits.encoded_words
         self.bag: Bag = {}
         self.left = MAX_FULL_PARTS * limits.text  # letters that may be read
@@ -147,6 +194,12 @@ class _Reader:
     def add(self, tokens: list[str]) -> None:
         """Count tokens."""
         add_tokens(self.bag, tokens, self.limits.tokens)
+
+    def add_characters(self) -> None:
+        """Count the token of the characters with which headers and text begin, if it is asked for."""
+        if self.characters is not None:
+            headers, text = self.characters
+            self.bag[f"{CHARACTERS}{headers.text}\n{text.text}".lower()] = 1
 
     def check_room(self) -> None:
         """Note a defect if the bag is full: later words are not counted."""
@@ -159,11 +212,16 @@ class _Reader:
         routes = 0
         for name, value in found.headers:
             if b"=?" not in value and value.isascii():
-                tokens += header_tokens(name, value.decode("ascii"), self.limits.word)
-            elif not is_verdict(name):
+                text = value.decode("ascii")
+            elif is_verdict(name):
+                continue
+            else:
                 text, charsets = self.decoded(value)
                 tokens += charsets
-                tokens += header_tokens(name, text, self.limits.word)
+            of_header = header_tokens(name, text, self.limits.word)
+            tokens += of_header
+            if self.characters is not None and of_header:
+                self.characters[0].add(f"{name}: {text[:MAX_OF_HEADER]}")
             if name in ("Received", "received", "RECEIVED"):
                 routes += 1
         tokens += sender_tokens(found.headers)
@@ -290,7 +348,7 @@ class _Reader:
         if defect:
             self.defects[defect] = None
         if kind == "page":
-            text = self.cut(shortened(with_plain_tags(text), self.limits.text))
+            text = self.cut(shortened(with_plain_tags(with_frames(text)), self.limits.text))
             markup = markup_of(text)
             self.add(markup.tokens)
             self.add(
@@ -342,6 +400,8 @@ class _Reader:
     def read_text(self, text: str) -> None:
         """Count the words and links of plain text."""
         text = self.as_seen(text)
+        if self.characters is not None:
+            self.characters[1].add(text)
         self.has_text = self.has_text or bool(text.strip())
         if "://" in text or "www." in text:
             text, addresses = cut_urls(text)

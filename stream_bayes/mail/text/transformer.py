@@ -39,6 +39,9 @@ class EmailTokens(base.Transformer):
         The name that your mail server writes into `Authentication-Results`. Its results for SPF, DKIM and DMARC become
         tokens. The server must remove such headers with its name from mail that it receives. None: no such header is
         read, as anybody can write one.
+    characters
+        True to add one more token, of the characters with which headers and text begin, for a filter with
+        `second_opinion`.
 
     Examples
     --------
@@ -66,12 +69,14 @@ class EmailTokens(base.Transformer):
         pairs: bool = False,
         limits: Limits | None = None,
         authserv_id: str | None = None,
+        characters: bool = False,
     ) -> None:
         self.on = on
         self.parser = parser
         self.pairs = pairs
         self.limits = limits
         self.authserv_id = authserv_id
+        self.characters = characters
         self._decode = decoder(parser)
         self._limits = Limits() if limits is None else limits
         self.correspondents: Correspondents | None = None  # of the filter that reads by it
@@ -100,13 +105,14 @@ class EmailTokens(base.Transformer):
                 raise BadValue(f"the message is a dict with the keys {list(x)!r}: {wanted}")
             message = x[self.on]
         if isinstance(message, str):
-            return bag_of_text(message, self._limits, pairs=self.pairs)
+            return bag_of_text(message, self._limits, pairs=self.pairs, characters=self.characters)
         if isinstance(message, (bytes, bytearray, memoryview)):
             return bag_of_message(
                 bytes(message),
                 self._limits,
                 self._decode,
                 pairs=self.pairs,
+                characters=self.characters,
                 authserv_id=self.authserv_id,
                 correspondents=self.correspondents,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 from stream_bayes.errors import BadState, CannotMerge, NotSupported
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.filter._grams import GAP, PLACES, GramTable
+from stream_bayes.mail.filter._grams import PLACES, GramTable
 from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.filter.base_model import base_of
 from stream_bayes.mail.filter.character_scorer import SECOND_OPINION, CharacterScorer
 from stream_bayes.mail.filter.user_filter import UserFilter
 from stream_bayes.mail.streams.shard_filter import FilterTotal
+from stream_bayes.mail.text.tokens import without_characters
 from tests.mail.messages import stream
 from tests.resealing import resealed
 
@@ -43,32 +45,45 @@ def grams_of(text: str) -> set[str]:
 
 
 def test_the_margin_is_that_of_a_linear_model_over_the_different_4_grams() -> None:
-    table, tokens = GramTable(), ["pills", "pillow", "ill"]
-    table.read_tokens(tokens)
-    many = len(grams_of(" pills pillow ill "))
+    table, text = GramTable(), " pills pillow ill "
+    table.read_text(text)
+    many = len(grams_of(text))
     assert table.grams == many
     table.add(1 << 32)
     assert np.count_nonzero(table.margins) == many
     assert table.margin() == pytest.approx(math.sqrt(many))
     assert table.margin(1 << 32) == 0.0
-    table.read_tokens(["pillow", "ball"])
-    shared = len(grams_of(" pillow ball ") & grams_of(" pills pillow ill "))
+    table.read_text(" pillow ball ")
+    shared = len(grams_of(" pillow ball ") & grams_of(text))
     assert table.margin() == pytest.approx(shared / math.sqrt(len(grams_of(" pillow ball "))))
 
 
-def test_letters_of_all_alphabets_and_long_messages_are_read() -> None:
+def test_letters_of_all_alphabets_and_long_texts_are_read() -> None:
     table = GramTable()
-    for text in ("ж" * 3, "日本語", "\U0001f4a9" * 5, "x" * 5_000, ""):
-        table.read_tokens([text])
-        assert table.grams == len(grams_of(f" {text} ")), text[:5]
-    table.read_tokens([f"token{number}" for number in range(20_000)])
+    for text in ("ж" * 4, "日本語です", "\U0001f4a9" * 5, "x" * 5_000, "abc", ""):
+        table.read_text(text)
+        assert table.grams == len(grams_of(text)), text[:5]
+    table.read_text(" ".join(f"token{number}" for number in range(20_000)))
     assert table.grams > 5_000
 
 
-def test_no_4_gram_reaches_over_a_token_that_is_no_longer_held() -> None:
-    table = GramTable()
-    table.read_tokens(["pills", GAP, "offer"])
-    assert table.grams == len(grams_of(" pills ") | grams_of(" offer "))
+def test_it_reads_the_beginning_of_headers_and_text_as_they_are_seen() -> None:
+    page = b"<p title=unseen>Free pi<b></b>lls, free pills!</p><p style='display:none'>hidden</p>"
+    mail = b"From: ann@example.com\nX-Spam-Status: Yes\nSubject: =?utf-8?q?caf=C3=A9?=\nContent-Type: text/html\n\n"
+    tokens, characters = without_characters(SpamFilter(second_opinion=True).bag_of(mail + page).tokens)
+    assert "free pills, free pills!" in characters and "subject: café" in characters
+    assert not any(word in characters for word in ("unseen", "hidden", "spam-status"))
+    assert list(tokens) == list(SpamFilter().bag_of(mail + page).tokens)
+    _, characters = without_characters(SpamFilter(second_opinion=True).bag_of("pills " * 9_000).tokens)
+    assert len(characters) < 2_000
+
+
+def test_the_order_of_words_and_their_signs_count() -> None:
+    model = SpamFilter(second_opinion=True)
+    for place in range(20):
+        model.learn_one(f"one two three {place}", "ham")
+        model.learn_one(f"three, one, two: {place}", "spam")
+    assert model.score_one("three, one, two:") > 0.0 > model.score_one("one two three")
 
 
 def test_it_knows_something_about_words_that_were_never_seen() -> None:
@@ -167,6 +182,29 @@ def test_a_state_with_a_4_gram_out_of_range_is_refused(name: str, value: int) ->
     state["arrays"][name][-1] = value
     with pytest.raises(BadState, match=r"4-gram|gram_"):
         SpamFilter.from_state(resealed(state))
+
+
+@pytest.mark.parametrize("change", [lambda grams: grams[1:], lambda grams: grams.astype(np.int32)])
+def test_a_state_whose_receipts_have_other_4_grams_is_refused(change: Callable[[Any], Any]) -> None:
+    state = trained().state()
+    state["arrays"]["receipt_grams"] = change(state["arrays"]["receipt_grams"])
+    with pytest.raises(BadState, match="4-grams"):
+        SpamFilter.from_state(resealed(state))
+
+
+def test_a_correction_is_exact_after_all_tokens_were_evicted() -> None:
+    model = SpamFilter(second_opinion=True, max_tokens=30)
+    model.learn_one("free pills offer", "spam", id="first")
+    before = scorer_of(model).margins.copy()
+    for place in range(60):
+        model.learn_one(f"lunch{place} notes{place} agenda{place}", "ham", id=str(place))
+    for name in model.ids():
+        if name != "first":
+            model.forget(name)
+    receipt = model.unwanted_contest.receipts.by_id["first"]
+    assert (receipt.codes == -1).any()
+    scorer_of(model).unlearn(receipt)
+    assert before.any() and not scorer_of(model).margins.any()
 
 
 def test_4_grams_without_a_second_opinion_are_refused() -> None:

@@ -58,6 +58,8 @@ def dboxed(mail: bytes) -> bytes:
 BOXES: dict[str, Callable[[], bytes]] = {
     "mbox": lambda: MBOX,
     "gzip": lambda: gzip.compress(MBOX),
+    "lines that end with a carriage return": lambda: MBOX.replace(b"\n", b"\r"),
+    "the same packed": lambda: gzip.compress(MBOX.replace(b"\n", b"\r")),
     "bzip2": lambda: bz2.compress(MBOX),
     "xz": lambda: lzma.compress(MBOX),
     "zstd": lambda: pyarrow.compress(MBOX, "zstd", asbytes=True),

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from stream_bayes.mail import EmailTokens
+from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.mail.text.tokens import UNREAD
-from tests.mail.messages import multipart, plain
+from tests.mail.messages import multipart, plain, stream
 
 CARRIER = b"Content-Type: text/plain\n\nplease see below\n"
 LINK = "http://pills.example.com/buy"
@@ -137,6 +137,23 @@ def test_the_texts_of_pictures_are_read() -> None:
 )
 def test_what_was_not_read_is_a_token(data: bytes, name: str, unread: str) -> None:
     assert unread in attached(data, name)
+
+
+def test_a_mail_with_a_file_that_was_not_read_is_never_ham() -> None:
+    model = SpamFilter()
+    for raw, label in stream(200):
+        model.learn_one(raw, label)
+    ham = next(raw for raw, label in stream(50, seed=9) if label == "ham")
+    head, _, body = ham.partition(b"\n\n")
+    text = b"Content-Type: text/plain\n\n" + body
+    for name in ("a.rar", "a.doc", "winmail.dat", "smime.p7m"):
+        part = f'Content-Type: application/octet-stream; name="{name}"\n\nxyz\n'.encode()
+        both = head + b"\nContent-Type: multipart/mixed; boundary=b\n\n"
+        alone, carrier = (
+            both + b"--b\n" + b"\n--b\n".join(parts) + b"\n--b--\n" for parts in ([text], [text, part])
+        )
+        assert model.verdict_one(alone) == "ham"
+        assert model.verdict_one(carrier) != "ham", name
 
 
 def test_a_mail_without_any_text_to_read_is_not_read_whole() -> None:

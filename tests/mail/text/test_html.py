@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from stream_bayes.mail import EmailTokens
 from stream_bayes.mail.text.html import read_page
 from stream_bayes.mail.text.tags import markup_of
+from stream_bayes.mail.text.tokens import UNREAD
 from tests.mail.messages import encoded, multipart
 
 SOUND = [
@@ -188,3 +189,46 @@ def test_evident_tags_are_tokens(source: str, token: str) -> None:
 def test_links_are_found_once_each_with_entities_undone() -> None:
     source = '<a href="http://x.example/?a=1&amp;b=2">x</a><img src=http://y.example/z><A HREF = "http://x.example/?a=1&amp;b=2">'
     assert markup_of(source).links == ["http://x.example/?a=1&b=2", "http://y.example/z"]
+
+
+def page_tokens(source: str) -> dict[str, int]:
+    return EmailTokens().transform_one(b"Subject: hi\nContent-Type: text/html\n\n" + source.encode())
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "<iframe srcdoc='&lt;p&gt;cheap pills &lt;a href=&quot;http://pills.example/&quot;&gt;'></iframe>",
+        '<IFRAME width=9 srcdoc = "<p>cheap pills <a href=http://pills.example/>"></IFRAME>',
+    ],
+)
+def test_a_page_within_a_frame_is_read(frame: str) -> None:
+    assert {"cheap", "pills", "hello", "url:pills.example"} <= page_tokens(f"<p>hello</p>{frame}").keys()
+
+
+def test_text_of_a_style_sheet_is_a_token_and_no_ham() -> None:
+    bag = page_tokens("<style>p::before {content: 'cheap pills today'}</style><p>hello</p>")
+    assert {"hidden:content", "hidden:pills"} <= bag.keys() and "pills" not in bag
+    assert "hidden:content" in UNREAD
+    for sign in ('""', '"\\201C"', "'»'", "attr(title)", "'Date'"):
+        assert "hidden:content" not in page_tokens(
+            f"<style>p::before {{content: {sign}}}</style><p>hello</p>"
+        )
+
+
+def test_links_of_style_sheets_are_read() -> None:
+    sheet = "@import 'http://a.example/a.css'; p {background: URL( \"http://b.example/b.png\" ); color: red}"
+    bag = page_tokens(f"<style>{sheet}</style><p>hello</p>")
+    assert {"url:a.example", "url:b.example"} <= bag.keys()
+
+
+def test_frames_and_links_of_sheets_take_time_by_their_number() -> None:
+    start = time.process_time()
+    for source in (
+        "<iframe " * 8_000 + "srcdoc=",
+        "<iframe srcdoc='" * 4_000,
+        "url(" * 15_000,
+        "content:'" * 7_000,
+    ):
+        page_tokens(f"<style>{source}</style>{source}")
+    assert time.process_time() - start < 1.0
