@@ -1,5 +1,6 @@
 cdef class GramTable:
-    cdef public long long[::1] margins
+    cdef public long long[::1] steps
+    cdef public long long[::1] squares
     cdef unsigned long long[::1] marks
     cdef unsigned short[::1] buffer
     cdef unsigned short[::1] read

@@ -1,15 +1,19 @@
 """A linear model over 4-grams of the characters of a message's text, hashed into a table of whole numbers.
 
-    margins   [place]        of the 4-grams of a place, in units of 2^-32
+    steps     [place]        the sum of the steps of messages with a 4-gram of the place, in units of 2^-32
+    squares   [place]        the sum of their squares, in units of 2^-40
     marks     [place / 64]   a bit for each place of the message that is being read
 
-A message has each place once. Additions can be taken back exactly.
+The weight of a place is its sum over a root of its squares: dual averaging with AdaGrad's rates (Duchi et al. 2011).
+So places of many messages move slowly, and rare ones fast. Both are sums, whatever the order of messages, and additions
+can be taken back exactly. A message has each place once.
 """
 
 from __future__ import annotations
 
 import cython
 import numpy as np
+from cython.cimports.libc.math import sqrt
 
 PLACES = 1 << 16
 SHIFT = cython.declare(cython.int, 64 - 16)
@@ -17,6 +21,16 @@ ODD = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)  # of a hash, where whole numbers have no end
 ONE = cython.declare(cython.ulonglong, 1)
 PER_STEP = cython.declare(cython.double, 1.0 / 4294967296.0)
+LESS = cython.declare(cython.int, 12)  # bits of a step that its square has not
+SLOWING = cython.declare(cython.double, 1000.0 / 1099511627776.0)  # by the squares
+
+
+@cython.cfunc
+@cython.inline
+def square_of(step: cython.longlong) -> cython.longlong:
+    """Return the square of a step, in units of squares."""
+    size: cython.longlong = (-step if step < 0 else step) >> LESS
+    return size * size
 
 
 @cython.cclass
@@ -24,7 +38,8 @@ class GramTable:
     """The margins of 4-grams, and those of the message that was read last."""
 
     def __init__(self):
-        self.margins = np.zeros(PLACES, np.int64)
+        self.steps = np.zeros(PLACES, np.int64)
+        self.squares = np.zeros(PLACES, np.int64)
         self.marks = np.zeros(PLACES // 64, np.uint64)
         self.buffer = np.zeros(1024, np.uint16)
         # The places of the message's 4-grams, each once: the first `found`.
@@ -72,15 +87,23 @@ class GramTable:
         return self.found
 
     def margin(self, less: cython.longlong = 0):
-        """Return the margin of the message for the second class; `less` is taken from each of its 4-grams."""
+        """Return the margin of the message for the second class; without a step of its own, if it is given."""
         k: cython.Py_ssize_t
-        total: cython.longlong = -less * self.found
+        place: cython.Py_ssize_t
+        total: cython.double = 0.0
+        square: cython.longlong = square_of(less)
         for k in range(self.found):
-            total += self.margins[self.read[k]]
-        return total * PER_STEP / float(max(self.found, 1)) ** 0.5
+            place = self.read[k]
+            total += (self.steps[place] - less) / sqrt(1.0 + SLOWING * (self.squares[place] - square))
+        return total * PER_STEP / sqrt(max(self.found, 1))
 
-    def add(self, step: cython.longlong):
-        """Add a step to the margin of each 4-gram of the message."""
+    def add(self, step: cython.longlong, times: cython.longlong = 1):
+        """Add a step to each 4-gram of the message; take it back if `times` is -1."""
         k: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        square: cython.longlong = times * square_of(step)
+        step = times * step
         for k in range(self.found):
-            self.margins[self.read[k]] += step
+            place = self.read[k]
+            self.steps[place] += step
+            self.squares[place] += square

@@ -3,9 +3,7 @@
 The second opinion reads the text itself: the beginning of the headers and of what is shown. It has something to say
 about words that were never seen, misspelt ones above all, about the order of words, and about the signs between them.
 It learns what the first gets wrong: its gradient is the error of both together, though that of tokens counts little.
-
-Like the margin over tokens it is a sum of steps, one of each message, which its receipt holds: it can be taken back
-exactly, and is learned again in a replay.
+Its steps are kept in receipts: they can be taken back exactly, and are learned again in a replay.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from stream_bayes.mail.text.tokens import Bag, without_characters
 
 __all__ = ["SECOND_OPINION", "CharacterScorer"]
 
-RATE: Final = 16.0  # of the gradient; a message's margin moves by at most this
-WEIGHT: Final = 1.2  # of the margin in the score
+RATE: Final = 32.0  # of the gradient; a message's margin moves by at most this
+WEIGHT: Final = 1.8  # of the margin in the score
 SHARE: Final = 0.15  # of the score by tokens in the log-odds whose error is learned
 SECOND_OPINION: Final = "second opinion: 4-grams of characters"  # in explanations
 
@@ -37,7 +35,7 @@ SECOND_OPINION: Final = "second opinion: 4-grams of characters"  # in explanatio
 class CharacterScorer(TokenScorer):
     """A scorer by tokens whose score has a second opinion. `influence` is as of `TokenScorer`."""
 
-    mean_weight: ClassVar[float] = 3.2
+    mean_weight: ClassVar[float] = 3.6
 
     def __init__(self, influence: int) -> None:
         super().__init__(influence)
@@ -52,18 +50,20 @@ class CharacterScorer(TokenScorer):
     def score(self, bag: Bag) -> MessageScore:
         """Look up the tokens of a message and its 4-grams, and score it."""
         first = super().score(self._read(bag))
-        score, opinion = self._both(first.score, self.grams.margin())
+        score, opinion = self._both(first.score)
         return first._replace(score=score, opinion=opinion)
 
-    @staticmethod
-    def _both(first: float, margin: float) -> tuple[float, float]:
-        """Return the score, and the probability whose error the second opinion learns."""
+    def _both(self, first: float, turn: int = 0) -> tuple[float, float]:
+        """Return the score of the message that was read, and the probability whose error the second opinion learns;
+        both without a step of its own, if it is given.
+        """
+        margin = RATE * self.grams.margin(turn)
         return first + WEIGHT * margin, logistic(SHARE * first + margin)
 
     def contributions(self, bag: Bag) -> list[TokenContribution]:
         """Return the contribution of each learned token, and that of the second opinion."""
         rows = super().contributions(self._read(bag))
-        adds = WEIGHT * self.grams.margin()
+        adds, _ = self._both(0.0)
         return [*rows, TokenContribution(SECOND_OPINION, adds, math.nan, math.nan)]
 
     def learn(self, bag: Bag, score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
@@ -78,20 +78,17 @@ class CharacterScorer(TokenScorer):
     def _move(self, receipt: Receipt) -> Receipt:
         """Move the margin of a message, and return its receipt with the step."""
         error = label_error(receipt.opinion, receipt.doubt, receipt.label)
-        turn = round(STEP * RATE * error / math.sqrt(max(len(receipt.grams), 1)))
-        self._add(receipt, turn)
-        return replace(receipt, turn=turn)
-
-    def _add(self, receipt: Receipt, turn: int) -> None:
-        """Add a step to the margin of each 4-gram of a message."""
+        turn = round(STEP * error / math.sqrt(max(len(receipt.grams), 1)))
         self.grams.read_again(receipt.grams)
         self.grams.add(turn)
+        return replace(receipt, turn=turn)
 
     def unlearn(self, receipt: Receipt) -> None:
         """Remove what a message added, no matter what was learned since."""
         super().unlearn(receipt)
         if receipt.learned:
-            self._add(receipt, -receipt.turn)
+            self.grams.read_again(receipt.grams)
+            self.grams.add(receipt.turn, -1)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, as if it had first come with this label."""
@@ -101,7 +98,7 @@ class CharacterScorer(TokenScorer):
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
         first, probability = self._score_again(receipt)
         self.grams.read_again(receipt.grams)
-        score, opinion = self._both(first, self.grams.margin())
+        score, opinion = self._both(first)
         again = replace(receipt, probability=probability, opinion=opinion)
         return score, self.relearn(again, receipt.label) if receipt.learned else again
 
@@ -109,29 +106,31 @@ class CharacterScorer(TokenScorer):
         """Return the score that a learned message would have if it had never been learned."""
         first = super().score_without(receipt)
         self.grams.read_again(receipt.grams)
-        return self._both(first, self.grams.margin(receipt.turn if receipt.learned else 0))[0]
+        return self._both(first, receipt.turn if receipt.learned else 0)[0]
 
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Add the steps of a message's receipt before to those of the message learned again."""
         both = super().add_step(receipt, before)
         if receipt.learned and before.learned:
-            self._add(receipt, before.turn)
             both = replace(both, turn=receipt.turn + before.turn)
+            self.grams.read_again(receipt.grams)
+            self.grams.add(receipt.turn, -1)
+            self.grams.add(both.turn)
         return both
 
     def merge(self, other: TokenScorer, receipts: Receipts, others: Mapping[str, Receipt]) -> None:
         """Add what another scorer of the same settings has learned, and its receipts to `receipts`."""
         super().merge(other, receipts, others)
         assert isinstance(other, CharacterScorer)
-        self.margins[:] += other.margins
+        for own, theirs in zip(self.sums, other.sums, strict=True):
+            own += theirs
 
     @property
-    def margins(self) -> NDArray[np.int64]:
-        """The margins of all places of 4-grams, as a view."""
-        margins: NDArray[np.int64] = np.asarray(self.grams.margins)
-        return margins
+    def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The sums of steps and of their squares at all places of 4-grams, as views."""
+        return np.asarray(self.grams.steps), np.asarray(self.grams.squares)
 
     @property
     def memory_bytes(self) -> int:
         """As of `TokenScorer`, with the table of 4-grams."""
-        return super().memory_bytes + int(self.margins.nbytes)
+        return super().memory_bytes + sum(int(each.nbytes) for each in self.sums)

@@ -12,7 +12,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
                 "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
                 "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities",
                 "receipt_doubts", "receipt_opinions", "receipt_turns": (receipts,),
-                "gram_places", "gram_margins": (4-grams that have a margin,),            of a second opinion
+                "gram_places", "gram_steps", "gram_squares": (4-grams that have a step,),    of a second opinion
                 "receipt_grams": (all 4-grams,), "receipt_gram_sizes": (receipts,),      of a second opinion
                 "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,),
@@ -173,10 +173,11 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 
 def _grams(scorer: TokenScorer | None) -> dict[str, Any]:
-    """Return the places of 4-grams that have a margin, and their margins."""
-    margins = scorer.margins if isinstance(scorer, CharacterScorer) else np.zeros(0, np.int64)
-    places = np.flatnonzero(margins)
-    return {"gram_places": places, "gram_margins": margins[places]}
+    """Return the places of 4-grams that have a step, and the sums of theirs and of their squares."""
+    none = np.zeros(0, np.int64)
+    steps, squares = scorer.sums if isinstance(scorer, CharacterScorer) else (none, none)
+    places = np.flatnonzero(steps | squares)
+    return {"gram_places": places, "gram_steps": steps[places], "gram_squares": squares[places]}
 
 
 # -- loading ----------------------------------------------------------------------------------------------------------
@@ -295,14 +296,18 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
 def _load_grams(scorer: TokenScorer | None, arrays: Mapping[str, Any]) -> None:
     shape = arrays["gram_places"].shape
     places = _whole("gram_places", arrays, shape, least=0)
-    margins = _whole("gram_margins", arrays, shape, least=-_MAX)
+    steps = _whole("gram_steps", arrays, shape, least=-_MAX)
+    squares = _whole("gram_squares", arrays, shape, least=0)
     if not isinstance(scorer, CharacterScorer):
         expect(not len(places), "it has 4-grams without a second opinion")
         return
-    size = len(scorer.margins)
-    expect(places.ndim == 1 and bool((places < size).all()), "a place of its 4-grams is out of range")
-    expect(bool((np.diff(places) > 0).all() and margins.all()), "its 4-grams are out of order, or empty")
-    scorer.margins[places] = margins
+    own = scorer.sums
+    expect(places.ndim == 1 and bool((places < len(own[0])).all()), "a place of its 4-grams is out of range")
+    expect(
+        bool((np.diff(places) > 0).all() and (steps | squares).all()),
+        "its 4-grams are out of order, or empty",
+    )
+    own[0][places], own[1][places] = steps, squares
 
 
 def _shares(name: str, arrays: Mapping[str, Any], entries: int) -> NDArray[np.float64]:

@@ -50,12 +50,21 @@ def test_the_margin_is_that_of_a_linear_model_over_the_different_4_grams() -> No
     many = len(grams_of(text))
     assert table.grams == many
     table.add(1 << 32)
-    assert np.count_nonzero(table.margins) == many
-    assert table.margin() == pytest.approx(math.sqrt(many))
+    assert np.count_nonzero(table.steps) == many
+    weight = 1.0 / math.sqrt(1.0 + 1000.0)
+    assert table.margin() == pytest.approx(math.sqrt(many) * weight)
     assert table.margin(1 << 32) == 0.0
     table.read_text(" pillow ball ")
     shared = len(grams_of(" pillow ball ") & grams_of(text))
-    assert table.margin() == pytest.approx(shared / math.sqrt(len(grams_of(" pillow ball "))))
+    assert table.margin() == pytest.approx(shared / math.sqrt(len(grams_of(" pillow ball "))) * weight)
+    table.read_text(text)
+    for step in (-(1 << 31), 12_345, -77_777):
+        table.add(step)
+        table.add(step, -1)
+    assert np.unique(table.steps).tolist() == [0, 1 << 32] and np.unique(table.squares).tolist() == [
+        0,
+        1 << 40,
+    ]
 
 
 def test_letters_of_all_alphabets_and_long_texts_are_read() -> None:
@@ -124,10 +133,11 @@ def test_corrections_are_exact_and_idempotent() -> None:
     for each in (model, other):
         each.replay()
     assert model.score_one("digest of pillz") == other.score_one("digest of pillz")
-    assert (scorer_of(model).margins == scorer_of(other).margins).all()
+    for own, others in zip(scorer_of(model).sums, scorer_of(other).sums, strict=True):
+        assert own.any() and (own == others).all()
     for name in model.ids():
         model.forget(name)
-    assert not scorer_of(model).margins.any()
+    assert not any(own.any() for own in scorer_of(model).sums)
 
 
 def test_any_order_gives_the_same_filter_after_a_replay() -> None:
@@ -175,7 +185,7 @@ def test_the_state_comes_back_and_goes_on_alike() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("gram_places", -1), ("gram_places", PLACES), ("gram_margins", 0), ("gram_margins", 2**61)],
+    [("gram_places", -1), ("gram_places", PLACES), ("gram_steps", 2**61), ("gram_squares", -1)],
 )
 def test_a_state_with_a_4_gram_out_of_range_is_refused(name: str, value: int) -> None:
     state = trained().state()
@@ -195,7 +205,7 @@ def test_a_state_whose_receipts_have_other_4_grams_is_refused(change: Callable[[
 def test_a_correction_is_exact_after_all_tokens_were_evicted() -> None:
     model = SpamFilter(second_opinion=True, max_tokens=30)
     model.learn_one("free pills offer", "spam", id="first")
-    before = scorer_of(model).margins.copy()
+    before = [own.copy() for own in scorer_of(model).sums]
     for place in range(60):
         model.learn_one(f"lunch{place} notes{place} agenda{place}", "ham", id=str(place))
     for name in model.ids():
@@ -204,7 +214,7 @@ def test_a_correction_is_exact_after_all_tokens_were_evicted() -> None:
     receipt = model.unwanted_contest.receipts.by_id["first"]
     assert (receipt.codes == -1).any()
     scorer_of(model).unlearn(receipt)
-    assert before.any() and not scorer_of(model).margins.any()
+    assert before[0].any() and not any(own.any() for own in scorer_of(model).sums)
 
 
 def test_4_grams_without_a_second_opinion_are_refused() -> None:
