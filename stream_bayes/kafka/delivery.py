@@ -174,6 +174,11 @@ class AtLeastOnce(Delivery):
     A start resumes from the snapshot, so positions of the group are for other programs, which show the lag. A commit
     takes longer than a batch: there is one a second, one before each snapshot and one at the end. `stores_positions` is
     True if the source reads this cluster too, so that its positions are committed for the group.
+
+    Attributes
+    ----------
+    floor
+        Positions below which none are committed: a rebuild repeats results, and the present state may outlast it.
     """
 
     def __init__(
@@ -188,6 +193,7 @@ class AtLeastOnce(Delivery):
     ) -> None:
         super().__init__(connection, name, max_message_bytes=max_message_bytes, sleep=sleep)
         self.stores_positions = stores_positions
+        self.floor: Mapping[Partition, Position] = {}
         self._clock = clock
         self._uncommitted: dict[Partition, Position] = {}
         self._committed_at = clock() - COMMIT_SECONDS
@@ -229,5 +235,6 @@ class AtLeastOnce(Delivery):
             logger.warning("the positions of %s are not committed yet: %s", self.name, error)
 
     def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+        positions = {part: at for part, at in positions.items() if at >= self.floor.get(part, 0)}
         if self.stores_positions and positions:
             self.cluster.commit_offsets(self.group, positions)

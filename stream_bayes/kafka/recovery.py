@@ -22,7 +22,7 @@ from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
 from stream_bayes.kafka.clients.marks import Mark
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
-from stream_bayes.kafka.delivery import Delivery
+from stream_bayes.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
 from stream_bayes.kafka.read_trail import marks_in, origins_in
@@ -126,7 +126,11 @@ class OffsetRecovery:
             self.source.trail.load(point.identity, point.positions)
 
     def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
-        return self._resume(point, rebuild).starts
+        plan = self._resume(point, rebuild)
+        if rebuild and isinstance(self._delivery, AtLeastOnce):
+            ends = plan.state.ends
+            self._delivery.floor = {part: min(at, ends[part]) for part, at in plan.state.committed.items()}
+        return plan.starts
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
         return iter(())

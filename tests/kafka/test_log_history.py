@@ -13,7 +13,7 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import CannotResume, SnapshotNotWritten
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.kafka.fake_broker import FakeBroker
-from tests.kafka.fake_pipeline import FakePipeline, killed_after
+from tests.kafka.fake_pipeline import NAME, FakePipeline, killed_after
 from tests.kafka_broker.topics import days
 
 COUNT = 100
@@ -310,15 +310,19 @@ def test_a_rebuild_begins_where_the_first_run_began(tmp_path: Path, monkeypatch:
     assert pipeline.state() == live
 
 
+@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
 def test_a_rebuild_of_a_compacted_log_with_fewer_records_is_refused_before_anything_changes(
-    pipeline: FakePipeline,
+    delivery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = directories(pipeline)
+    pipeline = FakePipeline(tmp_path, monkeypatch, delivery=delivery)
+    put(pipeline, COUNT)
+    pipeline.run()
+    before, positions = directories(pipeline), dict(pipeline.broker.groups[NAME])
     for offset in range(60):
         log_of(pipeline).remove(offset)
     with pytest.raises(CannotResume, match="has 40 records, 40 of them learned, and the present one has 100"):
         pipeline.run(rebuild=True)
-    assert directories(pipeline) == before
+    assert (directories(pipeline), pipeline.broker.groups[NAME]) == (before, positions)
     assert pipeline.run().step.processed == COUNT
 
 

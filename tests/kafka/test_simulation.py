@@ -100,8 +100,16 @@ def test_a_log_that_lost_its_end_between_two_parts_of_a_replay_is_not_replayed_o
                 Fault(382, "rebuild", 40),
             ],
         ),
+        (1279, [Fault(120, "rebuild", 150), Fault(125, "compact", 2)]),
+        (1609, [Fault(60, "compact", 1), Fault(213, "rebuild", 2), Fault(218, "put", 2)]),
     ],
-    ids=["waiting for its label", "before the clock started", "the journal was pruned meanwhile"],
+    ids=[
+        "waiting for its label",
+        "before the clock started",
+        "the journal was pruned meanwhile",
+        "at least once, saved meanwhile",
+        "at least once, written meanwhile",
+    ],
 )
 def test_a_rebuild_that_lacks_a_sample_is_refused(seed: int, plan: list[Fault], directory: Path) -> None:
     simulate(seed, directory / "history", plan)

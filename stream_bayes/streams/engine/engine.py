@@ -39,7 +39,7 @@ from stream_bayes.streams.engine.challengers import Challengers
 from stream_bayes.streams.engine.commands import SpanSamples, find_samples, obey
 from stream_bayes.streams.engine.history import History, Ranges
 from stream_bayes.streams.engine.progress import Progress
-from stream_bayes.streams.engine.rebuild_check import Account, account_in, check_not_smaller
+from stream_bayes.streams.engine.rebuild_check import ReplacedState, check_not_smaller
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.setting_changes import changes_text, differences
 from stream_bayes.streams.engine.step import Step
@@ -157,7 +157,7 @@ class Engine:
         self._pruned: int | None = None  # the snapshot after which the journal was last pruned
         self._open_again = open_again
         self._accept_gap = accept_gap
-        self._replaced: Account | None = None  # of the state that a rebuild replaces
+        self._replaced = ReplacedState(None, None)  # by a rebuild
         self._until: int | None = None
         self._has_unlearned = False  # since the last snapshot
         self._is_aside = False  # a rebuild that writes beside the present state
@@ -270,16 +270,13 @@ class Engine:
                 for attendant in self._attendants:
                     attendant()
                 self._save_when_due()
-                if (
-                    self._is_aside
-                    and end
-                    and all(self.positions.get(part, 0) >= at for part, at in end.items())
-                ):
+                if log is not None and ((self._is_aside and self._is_beyond(end)) or log.has_reached(end)):
+                    if later := self._saved_meanwhile():
+                        end = {part: min(at, later.get(part, at)) for part, at in log.fetch_end().items()}
+                        continue
                     self._adopt()
-                if log is not None and log.has_reached(end):
                     if until_end:
                         break
-                    self._adopt()
                     log = None
             if self._is_aside and self._stopping:
                 logger.warning("stopped before the rebuild had caught up: nothing was changed")
@@ -321,6 +318,8 @@ class Engine:
             sink.begin()
         try:
             self._learn(records, slices)
+            if self._is_aside and self.recovery is not None:  # a file is its owner's to edit
+                self._replaced.add(records)
             predicted = self._clock()
             self._write()
             for sink in self._sinks:
@@ -401,16 +400,17 @@ class Engine:
         self._began = (self.step.processed, self.step.learned, self._clock())
         point = self._check_start(rebuild)  # before taking over: a start that is refused changes nothing
         drifts: list[DriftEntry] = []
-        if rebuild and self.recovery is not None:
+        catching_up = self.recovery if self.recovery is not None and self.recovery.replays_rebuild else None
+        if rebuild and catching_up is not None:
             self.positions = dict(self.source.positions)
-            drifts = self._catch_up(self.recovery.catch_up())
+            drifts = self._catch_up(catching_up.catch_up())
         if self._stopping:
             return False
-        if rebuild and self.recovery is None:
-            self._start_aside()
+        if rebuild and catching_up is None:
+            self._start_aside(point)
             return True
-        if rebuild and self.recovery is not None and self.recovery.replays_rebuild:
-            self._check_not_smaller(self.recovery.committed_after)
+        if rebuild and catching_up is not None:
+            self._check_not_smaller(catching_up.committed_after)
         if self.store is not None:
             self.store.take_over()
             if rebuild:
@@ -465,9 +465,7 @@ class Engine:
             newest = self._newest_generation()
             present = self._newest(rebuild)
             point = self._resume_point(present)
-            self._replaced = None
-            if rebuild and present is not None and "step" in present.sections:
-                self._replaced = account_in(present.sections)
+            self._replaced = ReplacedState(newest, present if rebuild else None)
             del present  # its arrays
             try:
                 if self.recovery is not None:
@@ -480,8 +478,10 @@ class Engine:
     def _newest_generation(self) -> int | None:
         return None if self.store is None else max(self.store.list(), default=None)
 
-    def _start_aside(self) -> None:
+    def _start_aside(self, point: ResumePoint | None) -> None:
         """Start from scratch, beside the present state."""
+        if self.recovery is not None:
+            self.source.seek(self.recovery.resume(point, True))
         self.positions = dict(self.source.positions)
         for sink in self._sinks:
             if isinstance(sink, ReplaceableSink):
@@ -490,11 +490,26 @@ class Engine:
                 sink.open(0)
         self._is_aside = True
 
+    def _is_beyond(self, end: Mapping[Partition, Position]) -> bool:
+        return bool(end) and all(self.positions.get(part, 0) >= at for part, at in end.items())
+
+    def _saved_meanwhile(self) -> Mapping[Partition, Position]:
+        """Return the positions of the state to replace, if another worker has saved it since the last look."""
+        newest = self._newest_generation()
+        if not self._is_aside or newest == self._replaced.generation:
+            return {}
+        present = self._newest(True)
+        if present is None:
+            return {}
+        self._replaced.replace(newest, present)
+        return self._replaced.positions
+
     def _adopt(self) -> None:
         """Replace the present state by the rebuilt one. The snapshot is the commit point."""
         if not self._is_aside:
             return
-        self._check_not_smaller()
+        self._saved_meanwhile()
+        self._check_not_smaller(self._replaced.records_beyond)
         sinks: list[Any] = [sink for sink in self._sinks if isinstance(sink, ReplaceableSink)]
         if self.store is not None:
             self.store.take_over()
@@ -512,8 +527,9 @@ class Engine:
     def _check_not_smaller(self, committed_after: int = 0) -> None:
         """Refuse a rebuild from which records are missing, unless it was to be cut short or a gap is accepted."""
         is_cut_short = self._until is not None and self.step.processed >= self._until
-        if self._replaced is not None and not is_cut_short and not self._accept_gap:
-            check_not_smaller(self.step.account, self._replaced, committed_after)
+        present = self._replaced.account
+        if present is not None and not is_cut_short and not self._accept_gap:
+            check_not_smaller(self.step.account, present, committed_after)
 
     def _keep_present(self, store: SnapshotStore) -> None:
         """Copy the snapshots that a rebuild replaces to a directory beside theirs."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_bayes.core.events.actions import RefusalReason
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.pending_state import is_saved_sample
 from stream_bayes.errors import CannotResume
+from stream_bayes.saving.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.source import Record
 
-__all__ = ["Account", "account_in", "check_not_smaller"]
+__all__ = ["Account", "ReplacedState", "account_in", "check_not_smaller"]
 
 
 class Account(NamedTuple):
@@ -43,6 +47,41 @@ def account_in(sections: Mapping[str, Mapping[str, Any]]) -> Account:
         is_sample = is_saved_sample(event)
         samples, labels = samples + is_sample, labels + (not is_sample)
     return Account(step["processed"], learned, samples, labels)
+
+
+class ReplacedState:
+    """The state that a rebuild replaces, and the positions beyond it that the rebuild has read.
+
+    `generation` is that of its snapshot, `present`; both are None without one.
+    """
+
+    def __init__(self, generation: int | None, present: Snapshot | None) -> None:
+        self.generation = generation
+        self.positions: Mapping[Partition, Position] = {}
+        self.account: Account | None = None
+        self._beyond: dict[Partition, array[int]] = {}
+        if present is not None:
+            self.replace(generation, present)
+
+    def replace(self, generation: int | None, present: Snapshot) -> None:
+        """Take a later state: another worker has saved it while the rebuild ran."""
+        self.generation, self.positions = generation, dict(present.positions)
+        self.account = account_in(present.sections) if "step" in present.sections else None
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Add records that the rebuild has processed."""
+        for record in records:
+            if record.position >= self.positions.get(record.partition, 0):
+                self._beyond.setdefault(record.partition, array("q")).append(record.position)
+
+    @property
+    def records_beyond(self) -> int:
+        """The number of records added that this state does not have."""
+        return sum(
+            position >= self.positions.get(partition, 0)
+            for partition, positions in self._beyond.items()
+            for position in positions
+        )
 
 
 def check_not_smaller(rebuilt: Account, present: Account, committed_after: int) -> None:
