@@ -165,9 +165,9 @@ def paired_part(x: Mapping[Any, Any], paired: Mapping[Any, None], is_closed: boo
     """Return the part of an event that is counted in pairs. `is_closed` is True if there will be no others than
     `paired`; else the first that come are added, up to `MOST_PAIRED`.
     """
+    if x.keys() <= paired.keys():
+        return x
     if is_closed:
-        if len(x) <= len(paired) and all(name in paired for name in x):
-            return x
         return {name: x[name] for name in paired if name in x}
     left = MOST_PAIRED - len(paired)
     if len(x) <= left:
