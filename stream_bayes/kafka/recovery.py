@@ -81,7 +81,6 @@ class OffsetRecovery:
 
     name = "log"
     replays_rebuild = False
-    committed_after = 0
     replay_is_listed = True
 
     def __init__(
@@ -361,7 +360,6 @@ class JournalRecovery(OffsetRecovery):
             began = time.monotonic()
             plan = self._plan(self._present, True)
             yield from self._replay_merged(plan)
-            self.committed_after = sum(sum(entry.records) for entry in self._uncounted)
             positions = {**plan.starts, **plan.committed}
             state = {**plan.state.identity, **self.source.trail.state()}
             self._caught_up = ResumePoint(positions, plan.length, state)

@@ -415,7 +415,7 @@ def test_a_rebuild_counts_what_is_committed_while_it_runs(
 
     def commit_and_compact() -> Any:
         yield from passes()
-        pipeline.run()  # another worker, until it is fenced
+        killed_after(pipeline, COUNT + 30)  # another worker, until it is fenced
         log_of(pipeline).remove(COUNT + 7)
 
     monkeypatch.setattr(recovery, "catch_up", commit_and_compact)
@@ -424,3 +424,28 @@ def test_a_rebuild_counts_what_is_committed_while_it_runs(
     with pytest.raises(CannotResume, match="1 of these are compacted or deleted"):
         pipeline.run()  # nor does the next start go on without it
     assert pipeline.run(accept_gap=True).step.learned == COUNT + 29
+
+
+def test_a_rebuild_counts_what_another_worker_saved_and_pruned_from_the_journal_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch, every_events=10, keep=1)
+    put(pipeline, COUNT)
+    pipeline.run()
+    rebuilding = pipeline.engine()
+    recovery: Any = rebuilding.recovery
+    passes = recovery.catch_up
+
+    def commit_prune_and_compact() -> Any:
+        if pipeline.snapshot().clock == COUNT:
+            put(pipeline, 200)
+            pipeline.run()
+            log_of(pipeline).remove(COUNT + 7)
+        yield from passes()
+
+    monkeypatch.setattr(recovery, "catch_up", commit_prune_and_compact)
+    with pytest.raises(
+        CannotResume, match="has 299 records, 299 of them learned, and the present one has 300"
+    ):
+        rebuilding.run(rebuild=True, until_end=True)
+    assert pipeline.run().step.processed == COUNT + 200

@@ -123,6 +123,13 @@ def test_a_rebuild_whose_journal_was_pruned_meanwhile_leaves_no_state_that_nothi
     simulate(16_115, directory / "history", [*plan, Fault(174, "lose reply", 2), Fault(355, "start", 40)])
 
 
+def test_a_rebuild_of_which_the_disk_takes_no_snapshot_has_committed_nothing_where_there_was_none(
+    directory: Path,
+) -> None:
+    plan = [Fault(2, "pause", 150), Fault(63, "disk full", 5), Fault(123, "rebuild", 150)]
+    simulate(200_699, directory / "history", plan)
+
+
 def test_the_loss_of_one_partition_is_noticed_while_another_lost_its_end_too(directory: Path) -> None:
     plan = [Fault(122, "fail", 5), Fault(123, "lose tail", 1), Fault(130, "lose tail", 40)]
     simulate(38_476, directory / "history", plan)

@@ -42,8 +42,6 @@ class Recovery(Protocol):
         Its name in snapshots.
     replays_rebuild
         True if `catch_up` yields what a rebuild is made of. Otherwise the source yields it again, with its results.
-    committed_after
-        After `catch_up`: the number of records that were committed after the snapshot that is replaced, where known.
     replay_is_listed
         After `resume`: True if a start from a snapshot taken now would replay the same. False if another worker has
         pruned the entries of what a rebuild has still to read: then the first snapshot comes after the replay.
@@ -51,7 +49,6 @@ class Recovery(Protocol):
 
     name: str
     replays_rebuild: bool
-    committed_after: int
     replay_is_listed: bool
 
     @property
@@ -93,6 +90,7 @@ class Recovery(Protocol):
 
     def catch_up(self) -> Iterator[Sequence[Record]]:
         """Yield the records committed so far, from the first position on, for a rebuild; `resume` continues after them.
+        A second call yields what was committed since the first.
 
         Change nothing: an earlier worker goes on until `resume`. An empty batch means that nothing has arrived yet.
         """

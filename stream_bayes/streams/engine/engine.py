@@ -271,7 +271,7 @@ class Engine:
                     attendant()
                 self._save_when_due()
                 if log is not None and ((self._is_aside and self._is_beyond(end)) or log.has_reached(end)):
-                    if later := self._saved_meanwhile():
+                    if self._is_aside and (later := self._saved_meanwhile()):
                         end = {part: min(at, later.get(part, at)) for part, at in log.fetch_end().items()}
                         continue
                     self._adopt()
@@ -404,13 +404,15 @@ class Engine:
         if rebuild and catching_up is not None:
             self.positions = dict(self.source.positions)
             drifts = self._catch_up(catching_up.catch_up())
+            while not self._stopping and self._saved_meanwhile():
+                drifts += self._catch_up(catching_up.catch_up())
         if self._stopping:
             return False
-        if rebuild and catching_up is None:
+        if rebuild and catching_up is None and (self.recovery is None or point is not None):
             self._start_aside(point)
             return True
         if rebuild and catching_up is not None:
-            self._check_not_smaller(catching_up.committed_after)
+            self._check_not_smaller()
         if self.store is not None:
             self.store.take_over()
             if rebuild:
@@ -496,7 +498,7 @@ class Engine:
     def _saved_meanwhile(self) -> Mapping[Partition, Position]:
         """Return the positions of the state to replace, if another worker has saved it since the last look."""
         newest = self._newest_generation()
-        if not self._is_aside or newest == self._replaced.generation:
+        if newest == self._replaced.generation:
             return {}
         present = self._newest(True)
         if present is None:
@@ -509,7 +511,7 @@ class Engine:
         if not self._is_aside:
             return
         self._saved_meanwhile()
-        self._check_not_smaller(self._replaced.records_beyond)
+        self._check_not_smaller()
         sinks: list[Any] = [sink for sink in self._sinks if isinstance(sink, ReplaceableSink)]
         if self.store is not None:
             self.store.take_over()
@@ -524,12 +526,12 @@ class Engine:
             sink.replace()
         self._is_aside = False
 
-    def _check_not_smaller(self, committed_after: int = 0) -> None:
+    def _check_not_smaller(self) -> None:
         """Refuse a rebuild from which records are missing, unless it was to be cut short or a gap is accepted."""
         is_cut_short = self._until is not None and self.step.processed >= self._until
         present = self._replaced.account
         if present is not None and not is_cut_short and not self._accept_gap:
-            check_not_smaller(self.step.account, present, committed_after)
+            check_not_smaller(self.step.account, present, self._replaced.records_beyond)
 
     def _keep_present(self, store: SnapshotStore) -> None:
         """Copy the snapshots that a rebuild replaces to a directory beside theirs."""
@@ -634,15 +636,18 @@ class Engine:
 
     def _catch_up(self, batches: Iterable[Sequence[Record]]) -> list[DriftEntry]:
         """Process what was committed, for a rebuild, and write nothing: a rebuild that fails leaves all as it was."""
-        return [entry for drifts, _ in self._processed_again(batches) for entry in drifts]
+        return [entry for drifts, _ in self._processed_again(batches, self._replaced.add) for entry in drifts]
 
     def _processed_again(
-        self, batches: Iterable[Sequence[Record]]
+        self,
+        batches: Iterable[Sequence[Record]],
+        note: Callable[[Sequence[Record]], None] = lambda records: None,
     ) -> Iterator[tuple[list[DriftEntry], Sequence[Slice]]]:
         """Yield the drift entries and the slices of batches, each once it was processed again, until `stop`."""
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
             self._learn(records, slices)
+            note(records)
             yield list(self.step.drifts), slices
             self.step.clear_results()
             self.replayed += len(records)

@@ -84,19 +84,19 @@ class ReplacedState:
         )
 
 
-def check_not_smaller(rebuilt: Account, present: Account, committed_after: int) -> None:
+def check_not_smaller(rebuilt: Account, present: Account, records_beyond: int) -> None:
     """Refuse a rebuilt state that lacks what the present one was made of.
 
-    `committed_after` records were processed after the present state was saved. Without any, records do not count: after
-    a redrive fewer of them may hold the same samples.
+    `records_beyond` of the rebuilt records are not in the present state. Without any, records do not count: after a
+    redrive fewer of them may hold the same samples.
 
     Raises
     ------
     CannotResume
         If records are missing.
     """
-    present = present._replace(records=present.records + committed_after)
-    if committed_after:
+    present = present._replace(records=present.records + records_beyond)
+    if records_beyond:
         is_whole = rebuilt.records >= present.records and rebuilt.learned >= present.learned
     else:
         is_whole = all(mine >= theirs for mine, theirs in zip(rebuilt[1:], present[1:], strict=True))

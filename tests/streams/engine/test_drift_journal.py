@@ -68,7 +68,7 @@ class Sent:
 class SentRecovery:
     """A `Recovery` of a log with one partition."""
 
-    name, ready, replays_rebuild, committed_after, replay_is_listed = "journal", True, True, 0, True
+    name, ready, replays_rebuild, replay_is_listed = "journal", True, True, True
     identity: Mapping[str, Any] = {}
 
     def __init__(self, sent: Sent, records: Sequence[Record]) -> None:

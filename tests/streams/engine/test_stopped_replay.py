@@ -32,7 +32,6 @@ class Journal:
 
     name = "journal"
     replays_rebuild = True
-    committed_after = 0
     replay_is_listed = True
     ready = True
     identity: ClassVar[Mapping[str, Any]] = {}
