@@ -25,9 +25,13 @@ from stream_bayes.mail.text.limits import (
     MAX_STREAMS,
 )
 
-__all__ = ["KINDS", "OCTETS", "AttachedText", "kind_of", "read_attachment"]
+__all__ = ["FURTHER_PAGES", "KINDS", "OCTETS", "AttachedText", "kind_of", "read_attachment"]
 
 OCTETS: Final = "application/octet-stream"
+FURTHER_PAGES: Final = (
+    "text/x-amp-html",
+    "text/watch-html",
+)  # beside a page, which some readers show in its place
 OFFICE_PACKS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 # By the ending of the name; the type stated is often application/octet-stream.
@@ -50,6 +54,7 @@ _BY_TYPE: Final = {
     "image/svg+xml": "page",
     "application/xhtml+xml": "page",
     "text/html": "page",
+    **dict.fromkeys(FURTHER_PAGES, "page"),
     "text/enriched": "enriched",
     "text/richtext": "enriched",
     "text/calendar": "calendar",

@@ -27,7 +27,7 @@ from itertools import pairwise
 from stream_bayes.mail.text._pages import attributes_of
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.armour import cut_armour, cut_uuencoded, decoded_uuencode
-from stream_bayes.mail.text.attachments import KINDS, OCTETS, kind_of, read_attachment
+from stream_bayes.mail.text.attachments import FURTHER_PAGES, KINDS, OCTETS, kind_of, read_attachment
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import charset_of_page, decode_text, decoded_header
 from stream_bayes.mail.text.correspondents import Correspondents
@@ -272,13 +272,13 @@ class _Reader:
         pages = {
             form
             for leaf, kind, body in readable
-            if kind == "page" and not leaf.is_attached and leaf.media != OCTETS and body.strip()
+            if kind == "page" and not leaf.is_attached and leaf.media not in _NO_FORMS and body.strip()
             for form in leaf.forms
         }
         last = dict(sorted(pages))
         # Words count where they first occur: those of a short part must not be taken for those of a long one.
         for leaf, kind, body in sorted(readable, key=lambda one: len(one[2])):
-            is_form = kind in _FORMS and not leaf.is_attached and leaf.media != OCTETS
+            is_form = kind in _FORMS and not leaf.is_attached and leaf.media not in _NO_FORMS
             is_seen = not is_form or all(last.get(choice, form) == form for choice, form in leaf.forms)
             if is_seen:
                 self.begin_part()
@@ -452,6 +452,9 @@ class _Reader:
 
 _READ_AS_TEXT = frozenset({"text", "enriched", "page", "message"})
 _FORMS = frozenset({"text", "enriched", "page", "rtf"})  # of a text, of which a reader sees one
+
+
+_NO_FORMS = frozenset({OCTETS, *FURTHER_PAGES})  # types of parts that are shown whatever is beside them
 
 
 def _begin_of(leaf: PartLeaf) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadState, CannotMerge, NotSupported
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.mail import SpamFilter
@@ -17,6 +19,7 @@ from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.filter.base_model import base_of
 from stream_bayes.mail.filter.character_scorer import SECOND_OPINION, CharacterScorer
 from stream_bayes.mail.filter.user_filter import UserFilter
+from stream_bayes.mail.streams.product_model import SPAM_FILTER
 from stream_bayes.mail.streams.shard_filter import FilterTotal
 from stream_bayes.mail.text.tokens import without_characters
 from tests.mail.messages import stream
@@ -242,8 +245,14 @@ def test_each_class_has_one() -> None:
     assert loaded.predict_one("weekly digests") == model.predict_one("weekly digests") == "newsletter"
 
 
-def test_a_pipeline_file_may_ask_for_it() -> None:
-    assert make_filter({"second_opinion": True}).second_opinion
+def test_a_pipeline_file_may_ask_for_it_and_its_events_hold_the_characters() -> None:
+    model = make_filter({"second_opinion": True})
+    for raw, label in stream(30):
+        model.learn_one(raw, label)
+    raw, _ = next(stream(1, seed=9))
+    event = SPAM_FILTER.make_decoder(model, 10_000, []).decode(raw, key="a")
+    assert isinstance(event, Event)
+    assert model.score_one(json.loads(json.dumps(event.x["tokens"]))) == model.score_one(raw)
 
 
 def test_what_it_cannot_be_combined_with_is_refused_by_name() -> None:

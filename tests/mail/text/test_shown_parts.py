@@ -8,6 +8,7 @@ import binascii
 import pytest
 
 from stream_bayes.mail import EmailTokens, Limits
+from stream_bayes.mail.text.attachments import FURTHER_PAGES
 from tests.mail.messages import HAM, encoded, headers, multipart, plain
 
 SHOWN = {"winner", "cheap", "pills"}
@@ -55,6 +56,12 @@ READ = {
         inner("multipart/mixed", part("<p>agenda", "text/html"), part(TEXT)),
         media="multipart/alternative",
     ),
+    **{
+        f"{media} beside the page that others show": multipart(
+            part("notes"), part(PAGE, media), part("<p>agenda", "text/html"), media="multipart/alternative"
+        )
+        for media in FURTHER_PAGES
+    },
     "an unknown type of text": multipart(HAM_TEXT, part(TEXT, "text/x-unknown")),
     "enriched": multipart(HAM_TEXT, part(ENRICHED, "text/enriched")),
     "enriched alone": headers(more="Content-Type: text/enriched\n").encode() + b"\n" + ENRICHED.encode(),
