@@ -43,7 +43,6 @@ __all__ = [
     "NumbersMoved",
     "OtherConfiguration",
     "ReadOnlyArgument",
-    "RowsIgnored",
     "SchemaError",
     "SinkError",
     "SnapshotNotWritten",
@@ -259,10 +258,6 @@ class NeverEligible(UserWarning):
 
 class NeverMet(UserWarning):
     """A feature named in a learner's arguments has not occurred in many events: the name may be misspelt."""
-
-
-class RowsIgnored(UserWarning):
-    """Rows with missing values were left out of a search that compares families over the same rows."""
 
 
 class NumbersMoved(UserWarning):

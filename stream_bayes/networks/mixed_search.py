@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import name_order, shown
 from stream_bayes.data.frames import Native, events_in
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, RowsIgnored
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_choice, check_number
 from stream_bayes.networks.mixed_network import declared_variables
 
@@ -34,8 +33,8 @@ def mixed_structure(
     Parameters
     ----------
     rows
-        A data frame, or a list of dicts. Rows that lack a variable are left out, with a warning that counts them:
-        families are compared over the same rows.
+        A data frame, or a list of dicts. What parents add to a variable is compared over the rows that have all of
+        them, and counts for as many rows as have the variable.
     search
         The constraints, limits and restarts; its own score is for names and has to be left out.
     score
@@ -49,7 +48,7 @@ def mixed_structure(
     Raises
     ------
     BadValue
-        If no row has all variables.
+        If no row has a value.
 
     Examples
     --------
@@ -76,21 +75,9 @@ def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> M
     names = list(schema.features) if schema is not None else [*dict.fromkeys(v for row in rows for v in row)]
     variables = tuple(sorted(names, key=name_order))
     counts = MixedCounts(Structure(dict.fromkeys(variables, ())), declared_variables(schema))
-    read = []
-    for row in rows:
-        values = counts.read(row)
+    read = [counts.read(row) for row in rows]
+    for values in read:
         counts.note_kinds(values)
-        if len(values) == len(variables):
-            read.append(values)
-    if not read:
-        raise BadValue(
-            f"a search needs rows that have all of {shown(variables)}; none of {len(rows):,} has; leave out the "
-            "variables that are mostly missing"
-        )
-    if len(read) < len(rows):
-        warnings.warn(
-            f"{len(rows) - len(read):,} of {len(rows):,} rows lack a variable and are left out of the search",
-            RowsIgnored,
-            stacklevel=3,
-        )
+    if not any(read):
+        raise BadValue(f"a search needs rows with values; none of {len(rows):,} has one")
     return MixedSample.of(read, counts.kinds, counts.declared)

@@ -14,7 +14,7 @@ from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import NumericFamily
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.mixed_scores import MixedScorer
-from stream_bayes.errors import BadValue, RowsIgnored
+from stream_bayes.errors import BadValue
 from stream_bayes.networks import BDeu, HillClimbing, mixed_structure
 from stream_bayes.networks.mixed_search import _mixed_sample
 from tests.networks.test_mixed_network import GRAPH, events
@@ -94,14 +94,24 @@ def test_a_number_becomes_the_parent_of_a_name_where_that_explains_more_or_nothi
         mixed_structure(rows, HillClimbing(score=BDeu()))
 
 
-def test_rows_with_gaps_are_counted_and_none_without_is_an_error() -> None:
-    rows = events(100)
-    with pytest.warns(RowsIgnored, match="40 of 140 rows"):
-        mixed_structure(rows + [{**row, "x": None} for row in rows[:40]])
-    with pytest.raises(BadValue, match="none of 100 has"):
-        mixed_structure(
-            [{**row, "x": math.nan, "n": 1.0} if k % 2 else {**row, "n": None} for k, row in enumerate(rows)]
-        )
+@pytest.mark.parametrize("score", ["marginal-likelihood", "bic"])
+def test_a_search_uses_rows_of_which_each_lacks_a_variable(score: str) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for k in range(1_500):
+        x, rest = float(rng.normal()), rng.normal(size=2).tolist()
+        kind = "ab"[rng.random() < (0.8 if k % 3 else 0.2)]
+        row = {"day": "mon" if k % 3 else "sun", "kind": kind, "x": x, "y": x + 0.5 * rest[0], "z": rest[1]}
+        rows.append({**row, ["day", "kind", "x", "y", "z"][k % 5]: None})
+    found = mixed_structure(rows, score=score).structure
+    assert {frozenset(edge) for edge in found.edges} == {frozenset(["day", "kind"]), frozenset("xy")}
+
+
+def test_a_search_over_rows_without_values_is_an_error() -> None:
+    with pytest.raises(BadValue, match="none of 2 has one"):
+        mixed_structure([{"a": None}, {"a": math.nan, "b": None}])
+    with pytest.raises(BadValue, match="none of 0 has one"):
+        mixed_structure([])
 
 
 def test_a_name_of_each_row_depends_on_nothing() -> None:

@@ -441,6 +441,8 @@ class MixedInference:
     ) -> tuple[float, StudentT | None]:
         """Condition the joint Gaussian of some numbers, in the units of each variable alone, on the observed ones."""
         size = len(numbers)
+        if size == 1:
+            return self._single_gaussian(numbers[0], values, target)
         row = {v: k for k, v in enumerate(numbers)}
         units = [self.families.unit(v) for v in numbers]
         mean, covariance = np.zeros(size), np.zeros((size, size))
@@ -478,6 +480,28 @@ class MixedInference:
         unit = units[k]
         scale = unit.spread * math.sqrt(max(variance, LEAST_VARIANCE))
         return log_density, StudentT(unit.mean + unit.spread * location, scale, math.inf)
+
+    def _single_gaussian(
+        self, v: Value, values: Mapping[Value, Any], target: Value | None
+    ) -> tuple[float, StudentT | None]:
+        """Do what `_gaussian` does for one number, whose parents are all observed."""
+        unit, line = self.families.unit(v), self.families.numeric(v, values).linear()
+        offset, mean = [line.intercept, -unit.mean], 0.0
+        for p, slope in zip(self.counts.numeric_parents(v), line.slopes, strict=True):
+            above = self.families.unit(p)
+            offset.append(slope * above.mean)
+            mean += slope * above.spread / unit.spread * standardised(values[p], above)
+        mean += math.fsum(offset) / unit.spread
+        variance, log_density = line.variance / unit.spread**2, 0.0
+        if v in values:
+            deviation = math.sqrt(variance)
+            partial = (standardised(values[v], unit) - mean) / deviation
+            log_density = -0.5 * (partial * partial + math.log(2.0 * math.pi)) - math.log(deviation)
+            log_density -= math.log(unit.spread)
+        if target is None:
+            return log_density, None
+        scale = unit.spread * math.sqrt(max(variance, LEAST_VARIANCE))
+        return log_density, StudentT(unit.mean + unit.spread * mean, scale, math.inf)
 
 
 def _log_of_sum(logs: list[float]) -> float:

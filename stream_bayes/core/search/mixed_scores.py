@@ -18,7 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy  # its submodules load on first use
@@ -105,8 +105,10 @@ class MixedScorer:
     """Scores of families of one mixed sample, each computed once. `strength` is the weight of the prior, in events; 0
     for BIC.
 
-    A family with gaps has the score of its child alone over the rows that have it, and what its parents add: the
-    gain over the rows that have all, taken for as many as have the child.
+    A family with gaps has the score of its child alone over the rows that have it, and what its parents add, one after
+    the other: each gain is that over the rows that have all so far, taken for as many as have the child. Of the orders
+    whose first parents have a score already, the one with the least score counts, so that no parent is added for a gain
+    over other rows than those it has.
     """
 
     def __init__(self, sample: MixedSample, strength: float) -> None:
@@ -118,11 +120,11 @@ class MixedScorer:
         self._groups: dict[tuple[GroupColumn, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._cuts: dict[tuple[int, int], EdgeCuts] = {}
         self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
-        whole = {k: column for k, column in sample.numbers.items() if k not in sample.present}
-        self._spread = {k: _spread(column) for k, column in whole.items()}
+        whole = {k: _Scaled.of(column) for k, column in sample.numbers.items() if k not in sample.present}
+        self._spread = {k: column.spread for k, column in whole.items()}
         # Nothing depends on a number that does not differ; it would make up for the prior of the mean.
-        self._constant = {k for k, column in whole.items() if _is_constant(column)}
-        self._scaled = {k: (x - x.mean()) / self._spread[k] if x.size else x for k, x in whole.items()}
+        self._constant = {k for k, column in whole.items() if column.is_constant}
+        self._scaled = {k: column.values for k, column in whole.items()}
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
@@ -149,7 +151,12 @@ class MixedScorer:
         if len(part.sample) < 2:
             return self.score(child, ())
         share = len(part.sample) / len(self._part([child]).sample)
-        return self.score(child, ()) + (part.score(child, parents) - part.score(child, ())) / share
+        whole = part.score(child, parents)
+        rests = [[p for p in parents if p != each] for each in parents]
+        scored = [rest for rest in rests if (child, frozenset(rest)) in self._scores]
+        return min(
+            self.score(child, rest) + (whole - part.score(child, rest)) / share for rest in scored or rests
+        )
 
     def _part(self, columns: Sequence[int]) -> MixedScorer:
         """Return the scorer over the rows that have some columns."""
@@ -264,16 +271,24 @@ def _among(rows: NDArray[np.bool_], values: Sequence[Any], kind: type) -> NDArra
     return column
 
 
-def _spread(column: Floats) -> float:
-    """Return the deviation of numbers; of those that do not differ, as `MixedCounts.marginal` has it; 1 of none."""
-    if not _is_constant(column):
-        return float(column.std())
-    return 1e-3 * abs(float(column.mean())) or 1.0 if column.size else 1.0
+class _Scaled(NamedTuple):
+    """A column of numbers less their mean, in deviations."""
 
+    values: Floats
+    spread: float  # of numbers that do not differ, as `MixedCounts.marginal` has it; 1 of none
+    is_constant: bool  # numbers do not differ, but for rounding, or there are none
 
-def _is_constant(column: Floats) -> bool:
-    """Return True if numbers do not differ, but for rounding, or there are none."""
-    return not column.size or float(column.std()) <= 1e-9 * abs(float(column.mean()))
+    @classmethod
+    def of(cls, column: Floats) -> Self:
+        """Return the column of some numbers."""
+        if not column.size:
+            return cls(column, 1.0, True)
+        mean = float(column.mean())
+        away = column - mean
+        spread = math.sqrt(float(away @ away) / column.size)
+        if is_constant := spread <= 1e-9 * abs(mean):
+            spread = 1e-3 * abs(mean) or 1.0
+        return cls(away / spread, spread, is_constant)
 
 
 def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
