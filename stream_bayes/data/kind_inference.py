@@ -485,6 +485,9 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
         numbers[text] = value
     if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
         return None
+    bounds = {(parts[text].about[:1], value) for text, value in numbers.items()}
+    if any(("<", value) in bounds and (">", value) in bounds for value in numbers.values()):
+        return None  # <20 and >20 would be one number
     warnings = []
     are_decades = units == ["s"] and all(DECADE.fullmatch(text) for text, part in parts.items() if part.unit)
     if not is_sure and likely is None:

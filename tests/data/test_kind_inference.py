@@ -60,6 +60,12 @@ def test_hours_and_minutes_in_four_digits_are_times_of_the_day() -> None:
     assert inferred_kind(Counter(map(str, range(1900, 1960)))).doubt == ""
 
 
+def test_bounds_on_both_sides_of_one_number_are_names() -> None:
+    assert inferred_kind(Counter({"< 20 yrs": 160, "> 20 yrs": 60})).word == "category"
+    ages = inferred_kind(Counter([*map(str, range(60, 91)), "90+"] * 3))
+    assert (ages.word, ages.numbers["90+"]) == ("number", 90.0)
+
+
 def test_seconds_since_1970_are_marked() -> None:
     kind = inferred_kind(Counter(f"{1594153053 + 977 * k}.25" for k in range(30)))
     assert (kind.word, kind.doubt) == ("number", "dates?") and "seconds since 1970" in kind.warnings[0]

@@ -36,7 +36,7 @@ def cut_quantiles(values: Floats, weights: Floats, labels: NDArray[np.int32], bi
     >>> cut_quantiles(np.array([1.0, 2, 3, 4]), np.ones(4), np.zeros(4, np.int32), 2)
     [2.5]
     """
-    cuts: list[float] = quantile_cuts(values, weights, bins)
+    cuts: list[float] = quantile_cuts(np.ascontiguousarray(values), np.ascontiguousarray(weights), bins)
     return cuts
 
 

@@ -46,6 +46,8 @@ UNIT = re.compile(
 KINDS_OF_NAMES = {"number": 0.01, "year": 0.02, "missing": 0.02, "date": 0.004, "digits": 0.1, "text": 0.846}
 REPEATED_NAME = 0.003  # a name is a value of its own column too
 REPEATED_IN_HEADER = 0.1  # two columns have one name
+NUMBERED_IN_HEADER = 30.0  # a name counts on from the one before, where no row does
+COUNTED_ROWS = 20  # examined for values that count on
 MOST_OF_ONE_COLUMN = 4.0  # log-odds, as the columns are not independent
 LEAST_FILLED = 0.75  # of the columns that the first row leaves without a name get one by the second
 ODDS_OF_LEVEL = 6.0  # log-odds, before a second row holds names
@@ -212,7 +214,22 @@ def odds_of_header(first: Sequence[str], rows: Sequence[Sequence[str]], absent: 
             continue
         odds += max(-MOST_OF_ONE_COLUMN, min(MOST_OF_ONE_COLUMN, _odds_of_cell(cell, column, absent)))
     names = [cell for cell in first if cell]
-    return odds + (len(names) - len({*names})) * math.log(REPEATED_IN_HEADER)
+    odds += (len(names) - len({*names})) * math.log(REPEATED_IN_HEADER)
+    steps = _numbered(first)
+    if steps and not any(map(_numbered, rows[:COUNTED_ROWS])):
+        odds += steps * math.log(NUMBERED_IN_HEADER)
+    return odds
+
+
+def _numbered(cells: Sequence[str]) -> int:
+    """Return the number of cells that count on from the one before, as x2 after x1."""
+    stems = [cell.rstrip("0123456789") for cell in cells]
+    digits = [cell[len(stem) :] for cell, stem in zip(cells, stems, strict=True)]
+    pairs = [
+        (stem, int(number)) if HAS_WORD.search(stem) and 0 < len(number) <= MOST_DIGITS else ("", 0)
+        for stem, number in zip(stems, digits, strict=True)
+    ]
+    return sum(bool(stem) and before == (stem, count - 1) for before, (stem, count) in pairwise(pairs))
 
 
 def _odds_of_cell(cell: str, column: Sequence[str], absent: frozenset[str]) -> float:

@@ -175,6 +175,17 @@ def test_what_the_user_wrote_outweighs_the_guess(tmp_path: Path) -> None:
     assert (given.header, given.skip, given.guesses) == (False, 2, ())
 
 
+def test_names_that_count_on_are_a_header_also_above_names() -> None:
+    lines = ["name,f1,f2,f3,f4,f5,f6"]
+    lines += [
+        ",".join([word, *(f"#{code}{n}0C" for n in "182435")])
+        for word, code in (("blue", "569BBD"), ("green", "114B5F"), ("pink", "D89A9E"), ("red", "F05133"))
+    ]
+    assert guessed_layout(lines, ",").header
+    codes = [f"a{n},a{n + 1},a{n + 2},b{n % 5}" for n in range(9)]  # rows count on, too
+    assert guessed_layout(codes, ",").header is guessed_layout([codes[0], *codes[4:]], ",").header is False
+
+
 def test_rows_that_only_look_like_a_header_or_units_are_data(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     # The first row has a text in each column of numbers, but its other cells are values of their columns.
