@@ -135,6 +135,7 @@ def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values[0]), float(values[-1])
+    values, weights = np.ascontiguousarray(values), np.ascontiguousarray(weights)
     below, above = int(np.searchsorted(values, cuts[0])), int(np.searchsorted(values, cuts[-1]))
     low, high = cuts[0], cuts[-1]
     if below:

@@ -143,3 +143,13 @@ def test_end_bins_end_as_far_beyond_their_medians_as_these_are_from_the_cut():
 def test_bins_are_called_by_where_they_begin_and_end():
     assert bin_names([]) == ["(-inf, inf)"]
     assert bin_names([-1.0, 2.5]) == ["(-inf, -1.0)", "[-1.0, 2.5)", "[2.5, inf)"]
+
+
+@pytest.mark.parametrize("method", [*METHODS])
+def test_numbers_need_not_lie_side_by_side(method: str) -> None:
+    table = np.arange(400.0).reshape(100, 4)
+    values, weights = table[:, 1], np.ones((100, 3))[:, 0]
+    labels = (np.arange(100) > 40).astype(np.int32)
+    expected = METHODS[method](values.copy(), weights.copy(), labels, 4)
+    assert METHODS[method](values, weights, labels, 4) == expected
+    assert outer_edges(values, weights, expected) == outer_edges(values.copy(), weights.copy(), expected)
