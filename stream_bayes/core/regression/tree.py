@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stream_bayes.core.regression._tree import BINS, MOST_LEAVES, RegressionTree
 from stream_bayes.core.values.checks import expect
 
-__all__ = ["MOST_IN_TREE", "cuts_of", "load_tree", "most_correlated", "tree_arrays"]
+__all__ = ["MOST_IN_TREE", "cuts_of", "deviation_of", "load_tree", "most_correlated", "tree_arrays"]
 
+CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
 MOST_IN_TREE = 14  # columns beside the 1: an event costs their square, and at times their cube
 
 Floats = NDArray[np.float64]
@@ -21,6 +22,12 @@ Array = NDArray[Any]
 
 _OF_NODES = ("column", "at", "low", "high")
 _OF_LEAVES = ("count", "heft", "weight", "sums")
+
+
+def deviation_of(values: Floats) -> float:
+    """Return the deviation of values, 0.0 if it is within their rounding."""
+    deviation, size = float(np.std(values)), float(np.max(np.abs(values)))
+    return deviation if deviation > CONSTANT * size else 0.0
 
 
 def most_correlated(columns: Floats, targets: Floats, count: int) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import TargetEncoder
-from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, most_correlated
+from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, deviation_of, most_correlated
 from stream_bayes.learners.adaptive._regression_panel import (
     FAR_IN_ROW,
     FIRST_SETTING,
@@ -24,7 +24,6 @@ __all__ = ["follow_units"]
 
 MOST_KNOTS = 8  # of a feature
 FARTHEST = 30.0  # deviations, as the panel has it
-CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
         return
     indices = _kept_indices(panel)
     targets = np.asarray(panel.kept_targets)[indices]
-    mean, deviation = float(np.mean(targets)), _deviation(targets)
+    mean, deviation = float(np.mean(targets)), deviation_of(targets)
     if deviation == 0.0:
         if not panel.is_ready:
             return
@@ -75,12 +74,6 @@ def _kept_indices(panel: RegressionPanel) -> NDArray[np.int64]:
     return np.arange(panel.events - count, panel.events) % KEPT
 
 
-def _deviation(values: Floats) -> float:
-    """Return the deviation of values, 0.0 if it is within their rounding."""
-    deviation, size = float(np.std(values)), float(np.max(np.abs(values)))
-    return deviation if deviation > CONSTANT * size else 0.0
-
-
 def _set_columns(
     panel: RegressionPanel, encoder: TargetEncoder, indices: NDArray[np.int64], targets: Floats
 ) -> None:
@@ -109,7 +102,7 @@ def _set_columns(
             continue
         column = values[is_there[:, slot], slot]
         mean[k] = column.mean()
-        deviation[k] = _deviation(column) or max(abs(float(mean[k])), 1.0)
+        deviation[k] = deviation_of(column) or max(abs(float(mean[k])), 1.0)
         if len(column) < len(values) and len(slots) + len(flagged) < room:
             flagged.append(k)
         if most_knots:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.draws.drawn_tables import CountedTables, DiscriminantTables
+from stream_bayes.core.draws.drawn_tables import DiscriminantTables
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.discriminant import Discriminant
@@ -16,16 +16,16 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_choice, check_number
-from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.feature_tables import FeatureTables
 from stream_bayes.learners.base.posteriors import NumberPosterior
 from stream_bayes.learners.base.row_encoder import row_encoder
-from stream_bayes.learners.classifiers.naive_bayes import PLUG_IN_HAS_NO_DRAWS, PREDICTIVE
+from stream_bayes.learners.classifiers.naive_bayes import PREDICTIVE, ClassTables
 
 __all__ = ["LDA", "QDA"]
 
 
-class _DiscriminantAnalysis(BayesClassifier):
+class _DiscriminantAnalysis(ClassTables):
     """A classifier by a multivariate Gaussian for each class; nominal features as in naive Bayes. For the arguments see
     `LDA`.
     """
@@ -100,29 +100,6 @@ class _DiscriminantAnalysis(BayesClassifier):
         return self._by_class(
             label, lambda y: NumberPosterior(*numbers.of_one(slot, posterior.live.index(labels.find(y))))
         )
-
-    def counted_tables(self) -> CountedTables:
-        if self.predictive == "plug-in" and self.store.tables.gaussians.features:
-            raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
-        return super().counted_tables()
-
-    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
-        """Return P(feature | class) of one feature alone.
-
-        Parameters
-        ----------
-        feature
-            The feature's name.
-        given
-            The class, under the schema's `target` (`"class"` without a schema): `{"class": "yes"}`. Without it the
-            tables of all classes are returned, by class.
-
-        Returns
-        -------
-        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one.
-        """
-        tables = FeatureTables(self.store, self.reading)
-        return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
 
 
 class LDA(_DiscriminantAnalysis):

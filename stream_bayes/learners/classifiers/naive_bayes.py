@@ -14,6 +14,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.base.arguments import check_choice, check_number, warn_of_moved_numbers
+from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.base.evidence import evidence_of_names
 from stream_bayes.learners.base.feature_tables import FeatureTables
@@ -38,7 +39,37 @@ def _binning_of(numbers: object) -> Binning | None:
     return Binning() if numbers == "bins" else None
 
 
-class _GaussianOrCounted(LearnsUnlabelled):
+class ClassTables(BayesClassifier):
+    """A classifier with a table of each feature for each class: of names, or the mean and variance of a number."""
+
+    predictive: str
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """Return P(feature | class) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            The feature's name.
+        given
+            The class, under the schema's `target` (`"class"` without a schema): `{"class": "yes"}`. Without it the
+            tables of all classes are returned, by class.
+
+        Returns
+        -------
+        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, as plug-in predictions
+        use them.
+        """
+        tables = FeatureTables(self.store, self.reading)
+        return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
+
+    def counted_tables(self) -> CountedTables:
+        if self.predictive == "plug-in" and self.store.tables.gaussians.features:
+            raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
+        return super().counted_tables()
+
+
+class _GaussianOrCounted(ClassTables, LearnsUnlabelled):
     """A naive Bayes classifier over named features: nominal ones counted, numeric ones Gaussian. For the arguments see
     `NaiveBayes`.
     """
@@ -104,35 +135,11 @@ class _GaussianOrCounted(LearnsUnlabelled):
             student=self.predictive == "student-t",
         )
 
-    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
-        """Return P(feature | class) as the model has it now.
-
-        Parameters
-        ----------
-        feature
-            The feature's name.
-        given
-            The class, under the schema's `target` (`"class"` without a schema): `{"class": "yes"}`. Without it the
-            tables of all classes are returned, by class.
-
-        Returns
-        -------
-        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, as plug-in predictions
-        use them.
-        """
-        tables = FeatureTables(self.store, self.reading)
-        return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
-
     def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
         if rest:
             raise self._no_table(rest)
         tables = FeatureTables(self.store, self.reading)
         return self._by_class(label, lambda y: tables.posterior_given_class(feature, y))
-
-    def counted_tables(self) -> CountedTables:
-        if self.predictive == "plug-in" and self.store.tables.gaussians.features:
-            raise NotSupported(PLUG_IN_HAS_NO_DRAWS)
-        return super().counted_tables()
 
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.

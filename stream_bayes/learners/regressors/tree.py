@@ -13,7 +13,14 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._tree import SHAPE_OF_NOISE, SPREAD_OF_NOISE, RegressionTree
 from stream_bayes.core.regression.gaps import NormalColumns
-from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, load_tree, most_correlated, tree_arrays
+from stream_bayes.core.regression.tree import (
+    MOST_IN_TREE,
+    cuts_of,
+    deviation_of,
+    load_tree,
+    most_correlated,
+    tree_arrays,
+)
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
@@ -26,7 +33,6 @@ from stream_bayes.learners.regressors.first_samples import TIMES, FirstSample, f
 __all__ = ["BayesianTree"]
 
 FARTHEST = 30.0  # deviations of a number: farther ones count as that far
-CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
 
 Floats = NDArray[np.float64]
 
@@ -141,7 +147,7 @@ class BayesianTree(BayesRegressor):
     def _set_columns(self, samples: list[FirstSample]) -> None:
         """Set units, columns and cuts from the first samples, and learn them anew; not while targets are equal."""
         targets = np.array([each.y for each in samples])
-        deviation = _deviation(targets)
+        deviation = deviation_of(targets)
         if deviation == 0.0:
             return
         rows = [_content(self._encoder.lookup(each.x)) for each in samples]
@@ -171,7 +177,7 @@ class BayesianTree(BayesRegressor):
         mean = float(np.mean(present))
         if base != slot:
             return base, mean, 1.0
-        return base, mean, _deviation(present) or max(abs(mean), 1.0)
+        return base, mean, deviation_of(present) or max(abs(mean), 1.0)
 
     def merge(self, other: Self) -> Self:
         """Raise `CannotMerge`: splits depend on the order of events."""
@@ -322,9 +328,3 @@ def _content(row: Row) -> tuple[list[int], list[float]]:
     """Return the slots of a row and their numbers; the row itself is used again for the next event."""
     _, _, slots, numbers = row.content()
     return list(slots), list(numbers)
-
-
-def _deviation(values: Floats) -> float:
-    """Return the deviation of values, 0.0 if it is within their rounding."""
-    deviation, size = float(np.std(values)), float(np.max(np.abs(values)))
-    return deviation if deviation > CONSTANT * size else 0.0
