@@ -92,9 +92,8 @@ class InferredJSONDecoder(JSONDecoder):
 def inferred_json_schema(
     path: str | os.PathLike[str], fields: Fields, profiles: Mapping[str, ColumnProfile] | None = None
 ) -> Schema | None:
-    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is, and no text is
-    blank. `profiles` are
-    those of its first rows, if there are some already.
+    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is, and no feature
+    is missing. `profiles` are those of its first rows, if there are some already.
 
     Raises
     ------
@@ -104,7 +103,10 @@ def inferred_json_schema(
     if profiles is None:
         with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
             profiles = typed_profiles([each.x for each in _events(source, FIRST_ROWS)])
-    if not any(isinstance(each.kind.column, ColumnKind) or each.missing for each in profiles.values()):
+    if not any(
+        isinstance(each.kind.column, ColumnKind) or (each.missing and fields.is_feature(name))
+        for name, each in profiles.items()
+    ):
         return None
     later: dict[str, ColumnProfile] = {}
     with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
