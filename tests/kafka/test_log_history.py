@@ -12,6 +12,8 @@ import pytest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import CannotResume, SnapshotNotWritten
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.fake_broker import FakeBroker
 from tests.kafka.fake_pipeline import NAME, FakePipeline, killed_after
 from tests.kafka_broker.topics import days
@@ -449,3 +451,30 @@ def test_a_rebuild_counts_what_another_worker_saved_and_pruned_from_the_journal_
     ):
         rebuilding.run(rebuild=True, until_end=True)
     assert pipeline.run().step.processed == COUNT + 200
+
+
+def test_a_rebuild_into_a_file_replaces_it_or_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = FakeBroker()
+    broker.connection(monkeypatch)
+    broker.put(broker.topic("weather"), days(COUNT, partitions=1), time=1.7e9)
+    table = {
+        "name": NAME,
+        "kafka": {"servers": ["nobody:9092"]},
+        "source": {"kind": "kafka", "topic": "weather", "target": "y"},
+        "model": {"kind": "nb"},
+        "predictions": {"kind": "jsonl", "path": "answers.jsonl"},
+        "snapshots": {"directory": "state"},
+    }
+    build(checked(table), tmp_path).run(until_end=True)
+    file = tmp_path / "answers.jsonl"
+    before = file.read_bytes()
+    assert before.count(b"\n") == COUNT
+    build(checked(table), tmp_path).run(rebuild=True, until_end=True)
+    assert file.read_bytes() == before
+    broker.logs[WEATHER].remove(7)
+    with pytest.raises(CannotResume, match="has 99 records, 99 of them learned, and the present one has 100"):
+        build(checked(table), tmp_path).run(rebuild=True, until_end=True)
+    assert file.read_bytes() == before
+    assert build(checked(table), tmp_path).run(until_end=True).processed == COUNT
