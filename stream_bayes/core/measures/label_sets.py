@@ -3,7 +3,7 @@
 A set has the labels whose log-odds are above a threshold. With I the number of sets that missed minus (1 - coverage)
 times the number of events, the threshold is -0.5 I / (1 - (I / 20)^2): all labels are in the set from I = 20 on, and
 none from I = -20 on. So the share of sets that hold the label differs from the coverage by at most 21 / n after n
-events.
+events; by (21 + d) / n where the label of each comes with d others outstanding, and the set that was given is scored.
 """
 
 from __future__ import annotations
@@ -75,14 +75,19 @@ class LabelSets:
         ordered = sorted(answer.items(), key=lambda item: (-item[1], name_order(item[0])))
         return {level: [y for y, p in ordered if self._holds(level, y, p)] for level in self.levels}
 
-    def score(self, y: Any, answer: Mapping[Any, float]) -> None:
-        """Move the thresholds by whether the set of this answer holds the label."""
+    def score(
+        self, y: Any, answer: Mapping[Any, float], given: Mapping[float, Sequence[Any]] | None = None
+    ) -> None:
+        """Move the thresholds by whether the set of this answer holds the label; or the set that was given earlier, at
+        each level.
+        """
         if y not in answer:
             self.unknown += 1
             return
         for level, balances in self._balances.items():
             balance = balances.setdefault(self._key(y), [0.0, 0.0])
-            balance[0] += (not self._holds(level, y, answer[y])) - (1.0 - level)
+            is_held = self._holds(level, y, answer[y]) if given is None else y in given[level]
+            balance[0] += (not is_held) - (1.0 - level)
             balance[1] += 1.0
 
     def coverage(self, level: float) -> float:
@@ -133,19 +138,20 @@ class LabelSets:
             unknown = saved["unknown"]
             expect(type(unknown) is int and 0 <= unknown < 2**62, f"unknown is {unknown!r}")
             for level, label, errors, events in saved["balances"]:
-                fits = (
-                    type(errors) is float
-                    and abs(errors) <= MOST_BALANCE + 1.0
-                    and (label is None) != saved["by_class"]
-                )
-                expect(
-                    fits and type(level) is float and 0.0 < level < 1.0,
-                    f"a balance is {errors!r} at {level!r}",
-                )
                 expect(
                     type(events) is float and 0.0 < events < MOST_EVENTS and events.is_integer(),
-                    f"it has {events!r} events",
+                    f"a balance has {events!r} events",
                 )
+                fits = (
+                    type(errors) is float
+                    and type(level) is float
+                    and 0.0 < level < 1.0
+                    and -1.0
+                    <= errors + (1.0 - level) * events
+                    <= events + 1.0  # the sets that missed, rounded
+                    and (label is None) != saved["by_class"]
+                )
+                expect(fits, f"a balance is {errors!r} at {level!r}")
                 if saved["by_class"] is self.by_class and level in loaded:
                     loaded[level][None if label is None else untagged(label)] = [errors, events]
         self._balances, self.unknown = loaded, unknown

@@ -8,6 +8,8 @@ from typing import Any
 from river import base, compose
 
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import ReadOnlyArguments
 from stream_bayes.learners.wrappers.deciding_classifier import check_classifier
 
@@ -35,7 +37,8 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     -----
     With I the number of sets that missed minus (1 - coverage) times the number of events, the threshold of the
     log-odds is -0.5 I / (1 - (I / 20)^2): all labels are in the set from I = 20 on, and none from I = -20 on. So
-    the share of sets that hold the label differs from `coverage` by at most 21 / n after n events. A set may be
+    the share of sets that hold the label differs from `coverage` by at most 21 / n after n events, and by
+    (21 + d) / n if labels come when d others wait and each is learned with the set that was `given`. A set may be
     empty: a classifier that is right in more events than `coverage` asks for is to miss some. A label that the
     classifier has not learned is in no set; it is counted in `unknown_` and moves no threshold. State: a
     number and a count for each level, for each label if `by_class`. Each level has a threshold of its own: for some
@@ -71,15 +74,28 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
-        """Learn a sample, and move the threshold by whether its set held the label; `kwargs` go to the classifier.
+    def learn_one(self, x: dict[Any, Any], y: Any, given: Any = None, **kwargs: Any) -> None:
+        """Learn a sample, and move the threshold by whether its set held the label.
 
         The label None, of an event without one, moves nothing.
+
+        Parameters
+        ----------
+        x
+            The features.
+        y
+            The label.
+        given
+            What `predict_set_one` returned for this event, if its label comes after other events were learned. None
+            for the set of the moment, which knows those events: its share says nothing of sets that were given before.
+        kwargs
+            For the classifier.
         """
+        given = None if given is None else self._by_level(given)
         answer = self.classifier.predict_proba_one(x)
         self.classifier.learn_one(x, y, **kwargs)
         if y is not None:
-            self._sets.score(y, answer)
+            self._sets.score(y, answer, given)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -121,6 +137,17 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     def _of_levels(self, values: dict[float, Any]) -> Any:
         """Return the value of the only level; of several, the values by level."""
         return values if isinstance(self.coverage, (list, tuple)) else values[self._sets.levels[0]]
+
+    def _by_level(self, given: Any) -> dict[float, list[Any]]:
+        """Return the set of each level; raise `BadValue` for what `predict_set_one` does not return."""
+        sets = given if isinstance(self.coverage, (list, tuple)) else {self._sets.levels[0]: given}
+        if (
+            not isinstance(sets, dict)
+            or set(sets) != set(self._sets.levels)
+            or not all(isinstance(labels, list) for labels in sets.values())
+        ):
+            raise BadValue(f"given is what predict_set_one returned for the event, not {shown(given)}")
+        return sets
 
     @property
     def _multiclass(self) -> bool:

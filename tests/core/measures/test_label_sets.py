@@ -31,7 +31,8 @@ def test_a_level_that_is_kept_goes_on_and_all_others_begin_anew() -> None:
 @pytest.mark.parametrize("by_class", [False, True])
 def test_a_state_that_cannot_be_is_refused_and_changes_nothing(by_class: bool) -> None:
     wrong: list[dict[str, Any]] = [
-        {"balances": [[0.9, None, 30.0, 100.0]]},
+        {"balances": [[0.9, None, 92.0, 100.0]]},
+        {"balances": [[0.9, None, -12.0, 100.0]]},
         {"balances": [[0.9, None, 1.0, 0.5]]},
         {"balances": [[0.9, None, 1.0]]},
         {"balances": [[9, None, 1.0, 1.0]]},

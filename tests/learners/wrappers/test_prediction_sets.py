@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from river import base, datasets, preprocessing
 
@@ -118,6 +120,46 @@ def test_an_event_without_a_label_is_in_no_share() -> None:
         x, y = drifting(source, number)
         model.learn_one(x, None if number % 5 and number > 20 else y)
     assert model.unknown_ == 3  # the first of each label
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_the_share_is_that_of_the_sets_that_were_given_where_labels_come_late(
+    by_class: bool, tmp_path: Path
+) -> None:
+    source, waiting, inside = random.Random(13), deque[Any](), []
+    outstanding, balances = 200, len(LABELS) if by_class else 1
+    levels = [0.9, 0.5]
+    model = PredictionSets(NaiveBayes(half_life=30), levels, by_class)
+    for number in range(EVENTS):
+        x, y = drifting(source, number)
+        waiting.append((x, y, model.predict_set_one(x)))
+        if number < outstanding:
+            continue
+        x, y, given = waiting.popleft()
+        if y in model.predict_proba_one(x):
+            inside.append([y in given[level] for level in levels])
+        model.learn_one(x, y, given=given)
+    for share, level in zip(np.mean(inside, axis=0), levels, strict=True):
+        assert model.coverage_[level] == pytest.approx(share, abs=1e-9)
+        assert abs(share - level) <= balances * (21 + outstanding) / len(inside)
+    path = tmp_path / "sets.zip"
+    save(model, path)
+    again = load(path, PredictionSets(NaiveBayes(half_life=30), levels, by_class))
+    assert again.coverage_ == model.coverage_
+
+
+@pytest.mark.parametrize("coverage", [0.9, [0.8, 0.9]])
+def test_what_was_not_given_is_refused_before_it_is_learned(coverage: Any) -> None:
+    model = PredictionSets(NaiveBayes(), coverage)
+    for given in (
+        "p",
+        {0.7: ["p"]},
+        {0.8: "p", 0.9: []},
+        ["p"] if isinstance(coverage, list) else {"p": 1.0},
+    ):
+        with pytest.raises(BadValue, match="given is what predict_set_one returned"):
+            model.learn_one({"a": "x"}, "p", given=given)
+    assert model.predict_proba_one({}) == {}
 
 
 def test_several_levels_are_each_what_one_alone_is(tmp_path: Path) -> None:
