@@ -79,14 +79,15 @@ class LabelSets:
         self, y: Any, answer: Mapping[Any, float], given: Mapping[float, Sequence[Any]] | None = None
     ) -> None:
         """Move the thresholds by whether the set of this answer holds the label; or the set that was given earlier, at
-        each level.
+        the levels that it has.
         """
         if y not in answer:
             self.unknown += 1
             return
         for level, balances in self._balances.items():
             balance = balances.setdefault(self._key(y), [0.0, 0.0])
-            is_held = self._holds(level, y, answer[y]) if given is None else y in given[level]
+            sets = given or {}
+            is_held = y in sets[level] if level in sets else self._holds(level, y, answer[y])
             balance[0] += (not is_held) - (1.0 - level)
             balance[1] += 1.0
 

@@ -34,6 +34,7 @@ from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.measures.variable_errors import TargetErrors, VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.streams.contracts.sink import (
@@ -100,8 +101,8 @@ class Step:
         The level of the credible intervals in the outputs; None for none. Events are then processed one by one. A
         model of numbers has a level of its own, and takes none.
     sets
-        The sets of labels in the outputs; None for none. Their thresholds move with each label that is learned: by
-        the answer when its event came, and the thresholds when the label comes.
+        The sets of labels in the outputs; None for none. Their thresholds move with each label that is learned, by
+        whether the set in the output held it, however late the label is.
     max_skew
         For a model whose samples count by their times: the most seconds by which one record may advance its time. A
         sample further ahead counts at the time that it advances to. Nothing is learned before `StreamTime` starts, with
@@ -383,8 +384,16 @@ class Step:
         version: ModelVersion,
         intervals: LabelIntervals | None,
     ) -> None:
-        sets = None if self.sets is None else [self.sets.labels(answer)]
-        self._add_answers([event], AnswerDicts([answer]), version, intervals, sets)
+        self._add_answers([event], AnswerDicts([answer]), version, intervals, self._sets(answer))
+
+    def _sets(self, answer: LabelProbabilities) -> Sets | None:
+        """Return the sets of an answer, as an only item, if they are wanted."""
+        return None if self.sets is None else [self.sets.labels(answer)]
+
+    def _with_sets(self, answer: LabelProbabilities) -> Payload:
+        """Return what is scored when the label comes: the answer, and with it the sets of its output."""
+        sets = self._sets(answer)
+        return answer if sets is None else (answer, sets[0])
 
     def _batch_sets(self, answers: BatchAnswers, labels: Sequence[Any]) -> Sets | None:
         """Return the sets of each answer, each made before the thresholds move with its own label."""
@@ -483,7 +492,7 @@ class Step:
             answer = self.model.answer(event.x)
             if (held := self.model.hold(event.x)) is not event.x:
                 action = Predict(replace(event, x=held))
-            todo = pending.predicted(action, answer)
+            todo = pending.predicted(action, self._with_sets(answer))
             if not any(isinstance(next_action, Refuse) for next_action in todo):
                 self._add_answer(event, answer, version, intervals)
             for next_action in todo:
@@ -511,9 +520,10 @@ class Step:
     def _record_learned(self, learn: Learn, pending: Pending | None) -> None:
         """Score the prediction of a learned sample, and store the sample for corrections."""
         self.learned += 1
-        self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
+        answer, sets = learn.prediction if type(learn.prediction) is tuple else (learn.prediction, None)
+        self.losses.update(learn.label, answer, ..., learn.event.weight)
         if self.sets is not None:
-            self.sets.score(learn.label, learn.prediction)
+            self.sets.score(learn.label, answer, sets)
         if pending is not None:
             pending.learned(learn, self.model.content(learn.event.x), self.model.clock)
 
@@ -552,7 +562,7 @@ class Step:
                 sound = admitted(event)
                 if isinstance(sound, RefusalReason):
                     raise BadValue(DETAILS[sound])
-                self._model_time.hold(replace(sound, x=self.model.hold(event.x)), answer)
+                self._model_time.hold(replace(sound, x=self.model.hold(event.x)), self._with_sets(answer))
         except StreamBayesError as error:
             self._refuse(event, REFUSED, str(error))
         else:

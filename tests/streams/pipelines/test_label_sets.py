@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from typer.testing import CliRunner
 
 from stream_bayes import BayesianRegression, NaiveBayes, PredictionSets
 from stream_bayes.cli.app import app
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.label_sets import LabelSets
 from stream_bayes.errors import BadConfig, BadValue, NotSupported, SinkError
 from stream_bayes.saving.model_files import load_sets
@@ -86,6 +90,49 @@ def test_sets_come_with_intervals_as_csv_and_for_labels_that_come_late(tmp_path:
     assert json.loads(rows[-1]["intervals"]).keys() == json.loads(rows[-1]["probabilities"]).keys()
     late = run_rows(tmp_path / "late", 0, 90, model, further="labels = { wait_for = 10 }")
     assert [each["sets"] for each in late] == expected
+
+
+def turning(events: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """A class that follows the sky, in another way after each 150 events."""
+    rng = random.Random(5)
+    for number in range(events):
+        sky = rng.randrange(3)
+        yield (
+            {"sky": "rgb"[sky]},
+            "abc"[(sky + number // 150) % 3 if rng.random() < 0.9 else rng.randrange(3)],
+        )
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_labels_that_come_late_move_the_thresholds_by_the_sets_of_the_outputs(by_class: bool) -> None:
+    late, samples, outputs = 100, list(turning(2000)), list[Any]()
+
+    def made() -> Step:
+        model = served(NaiveBayes(half_life=20.0))
+        return Step(model, pending=Pending(wait_for=None), sets=LabelSets([0.9], by_class))
+
+    step = made()
+    for number, (x, _) in enumerate(samples):
+        if number == 1000:  # what waits keeps its sets in a snapshot
+            outputs += step.collect_outputs()
+            sections, step = step.freeze()(), made()
+            step.load(sections)
+        step.process([Event(x, key=number, time=float(number), position=2 * number)])
+        if number >= late:
+            label, place = samples[number - late][1], 2 * number + 1
+            step.process(
+                [Event({}, label, number - late, time=float(number), position=place, kind=Kind.LABEL)]
+            )
+    outputs += step.collect_outputs()
+    pairs = [
+        (y, output)
+        for (_, y), output in zip(samples[:-late], outputs, strict=False)
+        if y in output.probabilities
+    ]
+    used = [y in output.sets["0.9"] for y, output in pairs]
+    assert step.sets is not None and len(used) + step.sets.unknown == len(samples) - late
+    assert step.sets.coverage(0.9) == pytest.approx(sum(used) / len(used))
+    assert abs(step.sets.coverage(0.9) - 0.9) <= (21 + late) / len(used)
 
 
 def test_a_level_may_change_between_two_runs_and_the_others_go_on(tmp_path: Path) -> None:
