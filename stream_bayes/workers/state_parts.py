@@ -22,7 +22,7 @@ from stream_bayes.errors import BadState
 __all__ = ["PART_BYTES", "joined", "parts_of", "pieces"]
 
 PART_BYTES = 65_536
-KINDS = ("f8", "i8", "i4", "u1")  # of arrays in states
+KINDS = ("f8", "i8", "i4", "u2", "u1")  # of arrays in states
 MOST_BYTES = 2**32  # of a state: what a snapshot holds at most
 
 
