@@ -17,7 +17,7 @@ from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name, no_features
-from stream_bayes.core.values.values import Value, is_missing, shown, tagged, untagged
+from stream_bayes.core.values.values import Value, is_missing, name_order, shown, tagged, untagged
 from stream_bayes.data.frames import Native, events_in
 from stream_bayes.errors import BadValue, FeaturesIgnored, UnknownFeature
 from stream_bayes.learners.base.absent_variables import AbsentVariables
@@ -189,6 +189,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
                 stacklevel=3,
             )
             del new[left:]
+        new.sort(key=name_order)  # classes begin with draws by column
         for v in new:
             self.variable_names.append(v)
             self.store.add_variable()

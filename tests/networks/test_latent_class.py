@@ -151,3 +151,13 @@ def test_constants_gaps_in_every_row_and_one_class_leave_finite_answers() -> Non
             model.learn_one({"load": 1e300})
         assert model.state()["checksum"] == before
         assert sum(model.classify_one({}).values()) == pytest.approx(1.0)
+
+
+def test_features_in_any_order_make_the_same_classes() -> None:
+    rows, _ = drawn(5, 120)
+    one, other = LatentClass(classes=[2], restarts=2), LatentClass(classes=[2], restarts=2)
+    for row in rows:
+        one.learn_one(row)
+        other.learn_one({v: row[v] for v in ("sound", "b", "a")})
+    assert one.score_one(rows[0]) == other.score_one(rows[0])
+    assert one.classify_one(rows[1]) == other.classify_one(rows[1])

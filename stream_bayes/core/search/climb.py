@@ -187,7 +187,7 @@ class Climb:
         now = self.scores[child]
         others = np.flatnonzero(self.allowed[:, child] > self.has[:, child]).tolist()
         column = np.zeros(len(self.has))
-        if others:
+        if others and len(parents) < self.most:
             column[others] = self.scorer.with_each(child, parents, others) - now
         for parent in parents:
             rest = [other for other in parents if other != parent]

@@ -36,6 +36,7 @@ __all__ = ["MixedSample", "MixedScorer", "climb_mixed"]
 
 Floats = NDArray[np.float64]
 GroupColumn = int | tuple[int, int]  # of a name; or of the bins of a number above a name
+WEAKEST = 3  # parents, of which one is the last
 LEAST_VARIANCE = (
     1e-9  # of that of the variable alone, for BIC: what follows from others has no likelihood at a maximum
 )
@@ -107,8 +108,8 @@ class MixedScorer:
 
     A family with gaps has the score of its child alone over the rows that have it, and what its parents add, one after
     the other: each gain is that over the rows that have all so far, taken for as many as have the child. Of the orders
-    whose first parents have a score already, the one with the least score counts, so that no parent is added for a gain
-    over other rows than those it has.
+    the one with the least score counts, so that no parent is added for a gain over other rows than those it has. The
+    last parent is one of the three that add the least to the others: of many parents, all orders are too many.
     """
 
     def __init__(self, sample: MixedSample, strength: float) -> None:
@@ -152,10 +153,10 @@ class MixedScorer:
             return self.score(child, ())
         share = len(part.sample) / len(self._part([child]).sample)
         whole = part.score(child, parents)
-        rests = [[p for p in parents if p != each] for each in parents]
-        scored = [rest for rest in rests if (child, frozenset(rest)) in self._scores]
+        rests = [[p for p in sorted(parents) if p != each] for each in sorted(parents)]
+        rests.sort(key=lambda rest: part.score(child, rest), reverse=True)
         return min(
-            self.score(child, rest) + (whole - part.score(child, rest)) / share for rest in scored or rests
+            self.score(child, rest) + (whole - part.score(child, rest)) / share for rest in rests[:WEAKEST]
         )
 
     def _part(self, columns: Sequence[int]) -> MixedScorer:
