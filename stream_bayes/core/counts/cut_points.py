@@ -139,9 +139,9 @@ def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple
     below, above = int(np.searchsorted(values, cuts[0])), int(np.searchsorted(values, cuts[-1]))
     low, high = cuts[0], cuts[-1]
     if below:
-        low = 2.0 * weighted_median(values, weights, 0, below) - low
+        low = 2.0 * float(weighted_median(values, weights, 0, below)) - low
     if above < len(values):
-        high = 2.0 * weighted_median(values, weights, above, len(values)) - high
+        high = 2.0 * float(weighted_median(values, weights, above, len(values))) - high
     return low, high
 
 
