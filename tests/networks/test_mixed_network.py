@@ -218,6 +218,16 @@ def test_no_input_makes_a_density_that_is_no_number() -> None:
     assert interval is not None and interval[0] < 12 < interval[1]
 
 
+def test_one_row_a_configuration_leaves_finite_scores_and_intervals_around_all_numbers() -> None:
+    model = MixedNetwork({"id": [], "size": ["id"], "price": ["id", "size"]})
+    rows = [{"id": f"row {k}", "size": float(k % 7), "price": 2.0 * (k % 7)} for k in range(40)]
+    scores = [model.score_learn_one(row) for row in rows] + [model.score_one(rows[0])]
+    assert all(map(math.isfinite, scores))
+    for x in ({"id": "row 3"}, {"id": "new"}, {}):
+        interval = model.predict_interval_one(x, "price", 0.9)
+        assert interval is not None and interval[0] < 6.0 < interval[1] and interval[1] - interval[0] < 60.0
+
+
 def test_bad_events_are_refused_before_anything_changes() -> None:
     model = trained(20)
     before = model.state()["checksum"]

@@ -63,6 +63,27 @@ def test_a_score_is_the_probability_of_the_values_each_predicted_from_those_befo
     assert scorer.score(column["b"], [column["a"]]) == pytest.approx(expected)
 
 
+def test_bic_is_that_of_least_squares_in_each_configuration() -> None:
+    rows = events(80)
+    scorer, column = MixedScorer(_mixed_sample(rows, None), 0.0), {v: k for k, v in enumerate("abxyz")}
+    for child, names, numbers in [("x", [], []), ("y", ["b"], ["x"]), ("z", ["a", "b"], ["x", "y"])]:
+        parameters = 2 ** len(names) * (len(numbers) + 2)
+        expected = -0.5 * math.log(len(rows)) * parameters
+        for configuration in {tuple(row[v] for v in names) for row in rows}:
+            inside = [row for row in rows if tuple(row[v] for v in names) == configuration]
+            design = np.array([[1.0, *(row[v] for v in numbers)] for row in inside])
+            values = np.array([row[child] for row in inside])
+            rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+            expected -= 0.5 * len(inside) * (math.log(2.0 * math.pi * float((rest**2).mean())) + 1.0)
+        parents = [column[v] for v in names + numbers]
+        assert scorer.score(column[child], parents) == pytest.approx(expected, rel=1e-9)
+    expected = -0.5 * math.log(len(rows)) * 2
+    for a, b in itertools.product("uv", (False, True)):
+        beside = [row["b"] for row in rows if row["a"] == a]
+        expected += beside.count(b) * math.log(beside.count(b) / len(beside))
+    assert scorer.score(column["b"], [column["a"]]) == pytest.approx(expected, rel=1e-9)
+
+
 def test_structures_over_numbers_with_the_same_independences_have_the_same_score() -> None:
     scorer = MixedScorer(_mixed_sample(events(30), None), 1.0)
     scores = []
@@ -219,3 +240,10 @@ def test_no_family_of_more_parents_than_allowed_is_scored() -> None:
     found = climb_mixed(HillClimbing(max_parents=1), scorer).structure
     assert max(len(found.parents(v)) for v in found.variables) == 1
     assert scorer.most == 1
+
+
+def test_variables_that_never_come_together_have_no_edge() -> None:
+    rows = [{v: x for v, x in row.items() if v != "xy"[k % 2]} for k, row in enumerate(events(300, seed=4))]
+    found = mixed_structure(rows).structure
+    assert not {("x", "y"), ("y", "x")} & {*found.edges}
+    assert {frozenset(edge) for edge in found.edges} >= {frozenset("ax"), frozenset("by")}
