@@ -76,7 +76,7 @@ class Delivery(ABC):
 
     @property
     def described(self) -> str:
-        """The name under which the log reports it."""
+        """The name in errors and in the log."""
         return self.name
 
     def check(self) -> None:
@@ -153,8 +153,8 @@ class Delivery(ABC):
     def _raise_if_interrupted(self, reason: object) -> None:
         if self._interrupted:
             raise BrokerAway(
-                f"{self.name} was stopped while no broker accepted its results: their events are processed again at "
-                f"the next start ({reason})"
+                f"{self.described} was stopped while no broker accepted its results: their events are processed "
+                f"again at the next start ({reason})"
             )
 
     def _drop_writer(self) -> None:
@@ -232,7 +232,7 @@ class AtLeastOnce(Delivery):
             self.commit_offsets(self._uncommitted)
             self._uncommitted = {}
         except (Interrupted, BrokerAway) as error:  # results are there, and a snapshot has the positions
-            logger.warning("the positions of %s are not committed yet: %s", self.name, error)
+            logger.warning("the positions of %s are not committed yet: %s", self.described, error)
 
     def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
         positions = {part: at for part, at in positions.items() if at >= self.floor.get(part, 0)}

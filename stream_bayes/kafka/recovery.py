@@ -339,7 +339,7 @@ class JournalRecovery(OffsetRecovery):
             logger.warning(
                 "the journal of %s holds %s twice: two workers answered these records, so their results are there "
                 "twice. Each is learned once, in the order of the first answer",
-                self.pipeline,
+                self.delivery.described,
                 slices_text(plan.repeated),
             )
         # A snapshot taken before the replay must not claim what is still to be replayed.
@@ -405,7 +405,7 @@ class JournalRecovery(OffsetRecovery):
                     yield records
                     is_done = aligned.has_reached(stops)
                 except (BrokerAway, Interrupted) as error:
-                    logger.warning("the replay of %s waits for a broker: %s", self.pipeline, error)
+                    logger.warning("the replay of %s waits for a broker: %s", self.delivery.described, error)
                     time.sleep(POLL_SECONDS)
                     yield ()
         for partition, part in counted.items():
@@ -472,7 +472,7 @@ class JournalRecovery(OffsetRecovery):
                 for partition, messages in ranges.items()
             }
         except BrokerAway as error:
-            logger.warning("the replay of %s waits: %s", self.pipeline, error)
+            logger.warning("the replay of %s waits: %s", self.delivery.described, error)
             time.sleep(POLL_SECONDS)
             return None
 
@@ -488,9 +488,9 @@ class JournalRecovery(OffsetRecovery):
         for part, mark in entry.read_marks.items():
             if part in read and read[part].offset == mark.offset and not read[part].is_of(mark):
                 raise CannotResume(
-                    f"the log of {self.pipeline!r} lost its end while it was replayed: {partition_names([part])} has "
-                    f"another record at {mark.offset} than the one that was processed. Start again: the check at the "
-                    "start says what can be done"
+                    f"the log of {self.delivery.described} lost its end while it was replayed: "
+                    f"{partition_names([part])} has another record at {mark.offset} than the one that was processed. "
+                    "Start again: the check at the start says what can be done"
                 )
 
     def _check_count(self, what: str, expected: int, count: int) -> None:
@@ -505,7 +505,7 @@ class JournalRecovery(OffsetRecovery):
             return
         if not self.accept_gap:
             raise CannotResume(
-                f"{what} had {expected} records when {self.pipeline!r} processed them, and "
+                f"{what} had {expected} records when {self.delivery.described} processed them, and "
                 f"{expected - count} of these are compacted or deleted: the model would lack them. Start with "
                 "--accept-gap to go on without them, and let the topic keep all records for longer than the oldest "
                 "snapshot (min.compaction.lag.ms)"

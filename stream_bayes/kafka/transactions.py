@@ -150,7 +150,7 @@ class Transactions(Delivery):
             )
         except Interrupted as error:
             raise BrokerAway(
-                f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
+                f"Kafka at {self.connection} did not let {self.described} begin: {error}"
             ) from error
 
     def _fence(self) -> None:
@@ -224,7 +224,7 @@ class Transactions(Delivery):
                     break
                 except BrokerAway as error:
                     failures, since = 0, self._clock()
-                    logger.warning("%s waits for a broker: %s", self.name, error)
+                    logger.warning("%s waits for a broker: %s", self.described, error)
                     self._raise_if_interrupted(error)
                 except Interrupted as error:
                     reason, lost = str(error), isinstance(error, EpochLost)
@@ -238,8 +238,8 @@ class Transactions(Delivery):
         passed = self._clock() - since
         if failures >= MAX_FAILURES and passed >= MAX_RETRY_SECONDS:
             raise SinkError(
-                f"{self.name}: a batch was not taken in {failures} attempts and {passed:.0f} seconds, though Kafka at "
-                f"{self.connection} answers: {reason}"
+                f"{self.described}: a batch was not taken in {failures} attempts and {passed:.0f} seconds, though "
+                f"Kafka at {self.connection} answers: {reason}"
             )
 
     def _transact(self, batch: Transaction) -> None:
@@ -318,7 +318,7 @@ class Transactions(Delivery):
                 continue
             if written.worker != self.worker:
                 raise Fenced(
-                    f"another worker has taken over the pipeline {self.name!r}; this one stops, and must not be "
+                    f"another worker has taken over the pipeline {self.described}; this one stops, and must not be "
                     "started again while that one runs"
                 )
             if written.number == entry.number:

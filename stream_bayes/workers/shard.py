@@ -57,7 +57,7 @@ class ShardTransactions(Transactions):
 
     @property
     def described(self) -> str:
-        return f"{self.name}, shard {self.shard},"
+        return f"{self.name} (shard {self.shard})"
 
     @property
     def transactional_id(self) -> str:

@@ -382,7 +382,7 @@ def test_a_replay_of_a_log_that_was_compacted_meanwhile_is_refused(
         worker.run(until_end=True)
     log_of(pipeline).remove(7)
     with pytest.raises(
-        CannotResume, match="had 10 records when 'days' processed them, and 1 of these are compacted"
+        CannotResume, match="had 10 records when days processed them, and 1 of these are compacted"
     ):
         pipeline.run()
     engine = pipeline.run(accept_gap=True)
@@ -421,7 +421,7 @@ def test_a_rebuild_counts_what_is_committed_while_it_runs(
         log_of(pipeline).remove(COUNT + 7)
 
     monkeypatch.setattr(recovery, "catch_up", commit_and_compact)
-    with pytest.raises(CannotResume, match="had 30 records when 'days' processed them, and 1 of these"):
+    with pytest.raises(CannotResume, match="had 30 records when days processed them, and 1 of these"):
         rebuilding.run(rebuild=True, until_end=True)
     with pytest.raises(CannotResume, match="1 of these are compacted or deleted"):
         pipeline.run()  # nor does the next start go on without it

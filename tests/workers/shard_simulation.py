@@ -138,13 +138,14 @@ class ShardWorld(World):
         if "rescale" in told:
             return RescaleRun(self.config(self.shards), told["rescale"])
         parts = WorkerParts(self.config(self.shards), Path())
+        shard = told["shard"] % parts.own.shards  # a group assigns those of the worker's own journal
         parts.prepare()
         replicas = parts.make_replicas()
         replicas._reader.read_to_end()
-        replicas.own(told["shard"])
+        replicas.own(shard)
         replicas.take_all()
         replicas.stop()
-        return ShardRun(parts.make_shard(told["shard"], told.get("until_end_too", False)))
+        return ShardRun(parts.make_shard(shard, told.get("until_end_too", False)))
 
     def _check_end(self, worker: Worker) -> None:
         error = worker.error

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.workers.pipeline.rescale import _Rescale
-from tests.kafka.simulation import Mode, Violation, smallest
+from tests.kafka.simulation import Fault, Mode, Violation, smallest
 from tests.workers.shard_simulation import shard_plan, simulate_shards
 
 HISTORIES = 30
@@ -39,6 +39,13 @@ def test_each_record_counts_once_in_the_sum_of_many_histories(first: int, tmp_pa
 def test_a_seed_is_a_history(tmp_path: Path) -> None:
     first, again = (simulate_shards(3, tmp_path / name) for name in ("first", "again"))
     assert first.trace == again.trace and first.step == again.step
+
+
+def test_a_worker_that_starts_during_a_rescale_to_fewer_shards_gets_one_of_these(tmp_path: Path) -> None:
+    plan = [Fault(1, "put", 5), Fault(61, "fail", 10), Fault(66, "rescale", 40), Fault(71, "put", 2)]
+    plan += [Fault(73, "kill", 5), Fault(93, "rescale", 150), Fault(94, "lose reply", 5)]
+    plan += [Fault(214, "rescale", 1), Fault(219, "start", 150), Fault(224, "start", 1)]
+    simulate_shards(401_345, tmp_path, plan)
 
 
 def test_a_rescale_that_trusts_every_snapshot_is_missed(
