@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     from stream_bayes.core.networks.structure import Structure
     from stream_bayes.data.columns import CodedColumns
-    from stream_bayes.data.schema import Amount, Coordinates, Date, Nominal, Numeric, Schema, Text
+    from stream_bayes.data.schema import Amount, Code, Coordinates, Date, Nominal, Numeric, Schema, Text
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.drift.adaptive_regression import DriftAdaptiveRegression
     from stream_bayes.errors import StreamBayesError
@@ -74,6 +74,7 @@ __all__ = [
     "BayesianTree",
     "BernoulliNB",
     "Binning",
+    "Code",
     "CodedColumns",
     "ComplementNB",
     "Coordinates",
@@ -138,7 +139,7 @@ _get, __dir__ = front(
         "core.networks.discrete_network": ("DiscreteNetwork",),
         "core.networks.structure": ("Structure",),
         "data.columns": ("CodedColumns",),
-        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Coordinates", "Schema", "Text"),
+        "data.schema": ("Amount", "Date", "Nominal", "Numeric", "Code", "Coordinates", "Schema", "Text"),
         "drift.adaptive": ("DriftAdaptive",),
         "errors": ("StreamBayesError",),
         "learners.base.binning": ("Binning",),

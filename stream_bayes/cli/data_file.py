@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -17,11 +18,13 @@ from msgspec.structs import replace
 from stream_bayes.checked_names import closest
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
 from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.data.codes import Code
+from stream_bayes.data.kind_inference import InferredKind
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Coordinates, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source, records_of
-from stream_bayes.streams.files.code_columns import may_be_codes
+from stream_bayes.streams.files.code_columns import code_kind, may_be_codes
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
@@ -68,6 +71,7 @@ __all__ = [
 ]
 
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
+CODE_INTERVALS, LABEL_INTERVALS = 8, 4  # of numbers, to compare codes as names with codes as numbers
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
@@ -349,6 +353,12 @@ class DataFile:
             of = {name: shown[name].numbers_column for name in codes}
             reasons = [f"{name} (one for each {other})" if other else name for name, other in of.items()]
             lines.append(f"  numbers that may be codes: {listed(reasons)}; if so: --nominal {codes[0]}")
+        named = {name: each.kind.reason for name, each in shown.items() if each.kind.word == "code"}
+        if named:
+            reasons = [f"{name} ({reason})" for name, reason in named.items()]
+            lines.append(
+                f"  codes, read as names: {listed(reasons)}; as numbers: --numeric {next(iter(named))}"
+            )
         for name, reason in self.left_out.items():
             lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
         if self.blanks:
@@ -495,6 +505,16 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
             numeric: Collection[str] = getattr(typed, "numeric_names", ())
             profiles = _profiles_of(first_records(file, typed), file, fields, numeric)
     kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
+    codes = {
+        name: shown
+        for name, profile in profiles.items()
+        if name not in kept and (shown := code_kind(profile)) is not None
+    }
+    if codes and target is not None:
+        with closing(_source(kind, file, fields, None, form)) as plain:
+            codes = _telling_codes(plain, codes, profiles, fields)
+    for name, shown in codes.items():
+        profiles[name].kind = shown
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
     blanks: dict[str, PrequentialGain] = {}
@@ -573,8 +593,9 @@ def _schema_of(
         own: Schema = source.schema
     shown_kinds = {name: each.kind.column for name, each in profiles.items()}
     columns = {
-        name: shown_kinds.get(name, column) if column == Nominal() else column
+        name: shown if column == Nominal() or shown == Code() else column
         for name, column in own.columns.items()
+        for shown in (shown_kinds.get(name, column),)
     }
     return Schema(columns, own.classes, own.target, own.unknown)
 
@@ -592,6 +613,64 @@ def _measured(source: Source, names: Sequence[str], fields: Fields) -> dict[str,
                     for each, label in zip(of_targets, labels, strict=True):
                         each.add(value, label)
     return {name: max(of_targets, key=lambda each: each.gain) for name, of_targets in gains.items()}
+
+
+def _telling_codes(
+    source: Source,
+    codes: Mapping[str, InferredKind],
+    profiles: Mapping[str, ColumnProfile],
+    fields: Fields,
+) -> dict[str, InferredKind]:
+    """Return the columns of codes that predict the label as names not worse than as numbers, of which intervals with
+    equally many values stand for the numbers. Each row is predicted before it is learned. Labels that are measurements
+    count by intervals, too.
+    """
+    read = {name: _interval_reader(profiles[name], CODE_INTERVALS) for name in codes}
+    targets = _targets_of(fields)
+    read_label = [
+        _interval_reader(each, LABEL_INTERVALS)
+        if (each := profiles.get(name)) is not None and each.is_numeric and each.distinct > MANY_LABELS
+        else None
+        for name in targets
+    ]
+    gains = {name: [(PrequentialGain(), PrequentialGain()) for _ in targets] for name in codes}
+    for record in records_of(source, EXAMINED_ROWS):
+        if not isinstance(record, Event):
+            continue
+        labels = [
+            label if label is None or interval is None else interval(label)
+            for label, interval in zip(_labels_of(record, fields), read_label, strict=True)
+        ]
+        for name, kind in codes.items():
+            if (value := record.x.get(name)) is None or (number := read[name](value)) is None:
+                continue
+            assert isinstance(kind.column, Code)
+            code = kind.column.read(value)
+            for (as_name, as_number), label in zip(gains[name], labels, strict=True):
+                as_name.add(code, label)
+                as_number.add(number, label)
+    return {
+        name: kind
+        for name, kind in codes.items()
+        if max(each.gain for each, _ in gains[name]) >= max(each.gain for _, each in gains[name])
+    }
+
+
+def _interval_reader(profile: ColumnProfile, intervals: int) -> Callable[[object], int | None]:
+    """Return the function from a value to its interval among those with equally many values of a column; None for a
+    value that is no number.
+    """
+    numbers = profile.kind.numbers
+    ordered = sorted(number for text, number in numbers.items() for _ in range(profile.counts[text]))
+    cuts = sorted({ordered[len(ordered) * part // intervals] for part in range(1, intervals)})
+
+    def interval(value: object) -> int | None:
+        number = numbers.get(str(value).strip())
+        if number is None:
+            number = number_of(value, Amount())
+        return None if number is None else bisect_right(cuts, number)
+
+    return interval
 
 
 def _telling_blanks(
@@ -765,7 +844,7 @@ def with_kinds(schema: Schema, nominal: Sequence[str] = (), numeric: Sequence[st
         raise BadValue(f"{min(both)} is both --nominal and --numeric; give one of them")
     declared: dict[str, Any] = {
         **schema.columns,
-        **dict.fromkeys(nominal, Nominal()),
+        **{name: Code() if isinstance(schema.columns[name], Numeric) else Nominal() for name in nominal},
         **{name: Amount() for name in numeric if not isinstance(schema.columns[name], (Amount, Numeric))},
     }
     return Schema(declared, schema.classes, schema.target, schema.unknown, [*schema.missing_features])

@@ -5,5 +5,5 @@
 
 `declarations` reads what is declared of a column, `kind_inference` infers it, by its `prequential_gain` where cells
 leave it open. A `column_kind` reads cells to other values: `amounts`, `dates` (`frame_dates` by type),
-`coordinates`, `ranges`, `texts`.
+`codes`, `coordinates`, `ranges`, `texts`.
 """

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.data.amounts import Amount
+from stream_bayes.data.codes import Code
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.coordinates import Coordinates
 from stream_bayes.data.dates import Date
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 ColumnDeclaration: TypeAlias = Spec | ColumnKind
-KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Coordinates, Text)}
+KINDS: dict[str, type[ColumnKind]] = {kind.word: kind for kind in (Amount, Date, Coordinates, Text, Code)}
 
 
 def declared(name: object, given: object) -> ColumnDeclaration:

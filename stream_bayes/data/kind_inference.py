@@ -20,6 +20,7 @@ from stream_bayes.data.amounts import (
     number,
     written_number,
 )
+from stream_bayes.data.codes import Code, common_width
 from stream_bayes.data.coordinates import Coordinates, written_coordinates
 from stream_bayes.data.dates import (
     LEAST_GAP,
@@ -54,6 +55,7 @@ LEAST_CASE = 10  # words that begin with a letter, before capitals mean names
 LEAST_LENGTHS, LEAST_LENGTH_SHARE = 3, 0.005  # of numbers that are filled up with zeros, without these
 LEAST_FILLED = 2  # zeros that all of them have
 LEAST_CODE_WIDTH = 4  # digits
+LEAST_COUNTS = 3  # different numbers from 0 or 1 on, half of which are there, such as those of rooms
 LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
 LEAST_NUMBERS_IN_TEXT = 3  # different ones
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
@@ -88,7 +90,7 @@ LEAST_SHARE_OF_TEXTS = 0.1  # of the cells are different, before names of many w
 class InferredKind:
     """The kind of a column, as its cells show it."""
 
-    # number, money, percent, duration, date, time, coordinates, text, range, flag, constant, category, empty
+    # number, money, percent, duration, date, time, coordinates, text, range, flag, constant, category, code, empty
     word: str
     column: ColumnDeclaration  # the declaration for a schema
     reason: str  # what showed it, with counts
@@ -245,7 +247,10 @@ def _padded_or_codes(texts: Counter[str]) -> list[str]:
     """Return a warning of digits with leading zeros that may be numbers: short ones, or ones of several widths."""
     digits = {text for text in texts if text.strip().isdecimal()}
     widths = {len(text.strip()) for text in digits}
-    may_be = len(digits) >= LEAST_DIFFERENT_NUMBERS and (len(widths) > 1 or max(widths) < LEAST_CODE_WIDTH)
+    are_short = max(widths, default=LEAST_CODE_WIDTH) < LEAST_CODE_WIDTH
+    numbers = {int(text) for text in digits} if are_short else {0}
+    may_be_counts = len(numbers) >= LEAST_COUNTS and min(numbers) <= 1 and max(numbers) < 2 * len(numbers)
+    may_be = may_be_counts or (len(digits) >= LEAST_DIFFERENT_NUMBERS and (are_short or len(widths) > 1))
     if (
         not _has_codes(texts)
         or not may_be
@@ -646,7 +651,9 @@ def _category(texts: Counter[str]) -> InferredKind:
     is_varied = len(texts) >= LEAST_SHARE_OF_TEXTS * texts.total()
     if not doubt and is_varied and min(_words_a_cell(texts)) >= WORDS and not _has_capitals(texts):
         doubt = "text?"
-    return InferredKind("category", Nominal(), reason, {}, warnings=warnings, doubt=doubt)
+    width = common_width(texts)
+    column = Code(width) if width else Nominal()
+    return InferredKind("category", column, reason, {}, warnings=warnings, doubt=doubt)
 
 
 def _long_durations(texts: Counter[str]) -> list[str]:

@@ -20,6 +20,7 @@ from stream_bayes.core.values.values import (
     untagged_many,
 )
 from stream_bayes.data.amounts import Amount
+from stream_bayes.data.codes import Code
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.columns import (
     CodedColumns,
@@ -58,6 +59,7 @@ from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, Unkno
 __all__ = [
     "MISSING",
     "Amount",
+    "Code",
     "Coordinates",
     "Date",
     "Nominal",
@@ -80,8 +82,8 @@ class Schema:
     ----------
     features
         Each column's `Nominal` or `Numeric`, or the kind by which its cells are read: `Amount`, `Date`,
-        `Coordinates` or `Text`. Short for these are a list of values, the types str, bool, float and int, and
-        "nominal", "numeric", "amount", "date" and "coordinates". Order is kept.
+        `Coordinates`, `Code` or `Text`. Short for these are a list of values, the types str, bool, float and int, and
+        "nominal", "numeric", "amount", "date", "coordinates" and "code". Order is kept.
     classes
         All classes, if they are known. Any other label is then refused.
     target

@@ -93,10 +93,18 @@ def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     assert "warning: skyy: no such feature; did you mean 'sky'?" in result.stderr
     assert "warning: sky: 'purple' (never learned)" in result.stderr
     assert result.exit_code == 3 and "nothing of this event was ever learned" in result.stderr
-    partly = run("explain", snapshot, '{"sky": "purple", "wind": 3.0}')
-    assert partly.exit_code == 0 and "'purple' (never learned)" in partly.stderr
     report = json.loads(run("explain", snapshot, event, "--json").stdout)
     assert [part["seen"] for part in report["evidence"]] == [False, False, False]
+
+
+def test_beside_values_that_were_never_learned_the_others_answer_with_a_warning(snapshot: Path) -> None:
+    partly = run("explain", snapshot, '{"sky": "purple", "wind": 3.0}', "--json")
+    assert partly.exit_code == 0 and "warning: sky: 'purple' (never learned)" in partly.stderr
+    known = run("explain", snapshot, '{"wind": 3.0}', "--json")
+    assert known.exit_code == 0 and "warning" not in known.stderr
+    report = json.loads(partly.stdout)
+    assert {part["feature"]: part["seen"] for part in report["evidence"]} == {"sky": False, "wind": True}
+    assert report["probabilities"] == pytest.approx(json.loads(known.stdout)["probabilities"])
 
 
 def test_of_a_model_that_follows_drift_the_one_that_answers_explains(tmp_path: Path) -> None:

@@ -664,7 +664,7 @@ def test_nested_fields_of_json_can_be_ignored(tmp_path: Path) -> None:
 
 def test_a_saved_model_is_shown_like_a_snapshot_and_a_number_as_text_is_hinted_at(tmp_path: Path) -> None:
     path, model = tmp_path / "t.csv", tmp_path / "m.zip"
-    path.write_text("zip,y\n" + "01234,a\n12345,b\n" * 10)
+    path.write_text("zip,y\n" + "0123,a\n12345,b\n" * 10)
     assert run("train", path, "--target", "y", "--out", model, "--model", "nb").exit_code == 0
     shown = run("snapshot", "show", model, "--json")
     assert shown.exit_code == 0 and json.loads(shown.stdout)["learner"] == "NaiveBayes"

@@ -65,7 +65,7 @@ NAMES += ["10-19 20-29", "01234 04567 90210", "1st 2nd 3rd", "1,2,3 4,5"]
 
 @pytest.mark.parametrize("texts", NAMES)
 def test_names_with_digits_stay_names(texts: str) -> None:
-    assert inferred_kind(Counter(texts.split())).column == Nominal()
+    assert inferred_kind(Counter(texts.split())).word == "category"
 
 
 @pytest.mark.parametrize(

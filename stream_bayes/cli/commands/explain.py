@@ -51,6 +51,9 @@ def explain(
 
     Of a network without a class, show how unexpected each value of the event is, in nats. Where the label is a number,
     show its mean and interval, and what each feature adds to the mean, or what each expert predicts.
+
+    Of a classifier, a value that was never learned says nothing: a warning names it, and the other features answer. If
+    nothing of the event was learned, the exit code is 3.
     """
     with exit_on_error():
         model = load_answering(snapshot, key_of(key_env))

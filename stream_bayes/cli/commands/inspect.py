@@ -16,7 +16,7 @@ from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.cli.tasks import seen_as
 from stream_bayes.data.declarations import features_table
-from stream_bayes.data.schema import Nominal
+from stream_bayes.data.schema import Code, Nominal
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import REGRESSION
 from stream_bayes.private_files import write_private
@@ -110,7 +110,7 @@ def kind_of_column(table: DataFile, name: str, profile: ColumnProfile) -> str:
     if not profile.values:
         return "empty"
     declared = None if table.schema is None else table.schema.columns.get(name)
-    is_changed = declared == Nominal() and profile.kind.column != declared  # by --nominal
+    is_changed = declared in (Nominal(), Code()) and profile.kind.column != declared  # by --nominal
     kind = "category" if is_changed else profile.kind.word
     if name in table.ids:
         return "row id" if not table.ids[name].recurring else f"{kind}, identifier?"

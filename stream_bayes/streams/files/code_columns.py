@@ -1,4 +1,4 @@
-"""Columns of whole numbers that may be codes of names, as a region has a number."""
+"""Columns of whole numbers that are, or may be, codes of names, as a region has a number."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from stream_bayes.data.codes import Code
 from stream_bayes.data.features import Numeric
-from stream_bayes.streams.files.column_profile import ColumnProfile
+from stream_bayes.data.kind_inference import InferredKind
+from stream_bayes.streams.files.column_profile import YEARS, ColumnProfile
 
-__all__ = ["find_numbered_names", "may_be_codes"]
+__all__ = ["code_kind", "find_numbered_names", "may_be_codes"]
 
 KEY_NAME = re.compile(
     r"(.*[_\- .])?(?i:[pgtu]?id|idx|uuid|guid|key|code|zip|zipcode|postcode|zcta|fips|cik)|"
     "(.*[a-z](ID|Id|Key|Code|Zip|ZipCode))",
     re.DOTALL,
 )
+PROCESS_ID = re.compile(r"(?i:[pgtu]id)")
 FEW_NUMBERS = 12  # distinct whole numbers; more are not codes
 MOST_ALIKE = 8  # columns of names, of as many values, that are compared with one of numbers
 MOST_MISTAKES = 0.01  # of rows in which a name has another number
@@ -36,6 +39,27 @@ def may_be_codes(profile: ColumnProfile) -> bool:
         return recur and profile.distinct == 2
     few = recur and profile.distinct <= FEW_NUMBERS
     return few or profile.numbers_column is not None or _numbers_groups(profile) or _is_key(profile)
+
+
+def code_kind(profile: ColumnProfile) -> InferredKind | None:
+    """Return the kind of codes for a column of whole numbers whose name or whose column of names shows it; else None.
+
+    Years under the name of a key stay numbers, and so do a few numbers without a gap under a name such as PID, which
+    may be the answers of a scale.
+    """
+    if not may_be_codes(profile) or not profile.is_whole or not isinstance(profile.kind.column, Numeric):
+        return None
+    numbers = {*profile.kind.numbers.values()}
+    reason = f"one for each {profile.numbers_column}"
+    if profile.numbers_column is None:
+        are_years = all(number in YEARS for number in numbers)
+        is_scale = len(numbers) == profile.highest - profile.lowest + 1 <= FEW_NUMBERS
+        if not _is_key(profile) or are_years or (is_scale and PROCESS_ID.fullmatch(profile.name.strip())):
+            return None
+        reason = "whole numbers under the name of a key"
+    misfits, others = profile.kind.misfits
+    said = f", {misfits:,} others, such as {others[0]}" if misfits else ""
+    return InferredKind("code", Code(), reason + said, {})
 
 
 def _is_key(profile: ColumnProfile) -> bool:

@@ -94,13 +94,14 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
-ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "coordinates", "text"]
+ColumnWord: TypeAlias = Literal["nominal", "numeric", "amount", "date", "coordinates", "text", "code"]
 OPTIONS = {  # of the declaration of a column, by its kinds
     ("values", "closed", "max_values"): ("nominal",),
     ("cuts",): ("numeric", "amount"),
     ("units", "decimal"): ("amount",),
     ("order", "parts", "pivot"): ("date",),
     ("words",): ("text",),
+    ("width",): ("code",),
 }
 LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
@@ -120,6 +121,7 @@ class FeatureConfig(ConfigTable):
     parts: list[str] | None = None
     pivot: int | None = None
     words: list[str] | None = None
+    width: int | None = None
 
     def declared(self) -> ColumnDeclaration:
         if self.kind == "nominal":

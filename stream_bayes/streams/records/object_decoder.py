@@ -26,6 +26,7 @@ Scalar: TypeAlias = str | bool | int | float | None
 SCALARS = frozenset({str, bool, int, float, type(None)})
 NUMBERS = frozenset({int, float, type(None)})
 
+MOST_NAMED = 8  # fields, in one message
 MAX_WARNED = 100  # names of bad fields that are logged and counted each; further ones together
 OTHERS = "..."
 
@@ -130,10 +131,24 @@ class ObjectDecoder(Decoder):
                 raise _wrong(name, "a number", "one out of range") from None
         if not SCALARS.issuperset(map(type, content.values())):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
-            raise _wrong(name, "text, a number, true or false", described(content[name]))
+            raise _wrong(
+                name, "text, a number, true or false", described(content[name]), self._without(content)
+            )
         content.update(features)
         content.update(absent)
         return content
+
+    def _without(self, content: dict[str, Any]) -> str:
+        """Return in words how to leave out the features that are no scalars."""
+        names = [
+            shortened(name)
+            for name, value in content.items()
+            if type(value) not in SCALARS and self.fields.is_feature(name)
+        ][:MOST_NAMED]
+        if not names:
+            return ""
+        options = " ".join(f"--ignore {name}" for name in names)
+        return f"; to leave it out: {options}, or ignore = [{', '.join(names)}] in a pipeline file"
 
     def _read(self, name: str, kind: ColumnKind, width: int, value: Any) -> tuple[Any, ...]:
         """Return the features of a field by its kind; what is not of the kind is a bad field."""
@@ -171,8 +186,10 @@ class ObjectDecoder(Decoder):
         self.bad_fields[name if len(self.bad_fields) < MAX_WARNED else OTHERS] += 1
 
 
-def _wrong(name: str, expected: str, came: str) -> Undecodable:
-    return undecodable(DecodeReason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}")
+def _wrong(name: str, expected: str, came: str, advice: str = "") -> Undecodable:
+    return undecodable(
+        DecodeReason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}{advice}"
+    )
 
 
 def flattened(content: dict[str, Any]) -> dict[str, Any]:

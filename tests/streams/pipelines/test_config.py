@@ -216,8 +216,9 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         "predictions.kind: there is no 'jsonll'; did you mean 'jsonl'? There are jsonl, csv, kafka",
         "schema.features.fog: cuts are for numeric or amount features",
         "schema.features.sky: there is no 'nominall'; did you mean 'nominal'? There are nominal, numeric, amount, "
-        "date, coordinates, text",
-        "schema.features.wind: expected a table, or 'nominal', 'numeric', 'amount', 'date', 'coordinates' or 'text'",
+        "date, coordinates, text, code",
+        "schema.features.wind: expected a table, or 'nominal', 'numeric', 'amount', 'date', 'coordinates', 'text' or "
+        "'code'",
         "snapshots.every_events: expected a whole number",
         "snapshots.every_seconds: expected more than 0",
         "snapshots.keep: expected at least 1",

@@ -110,10 +110,14 @@ def test_what_is_no_time_is_a_bad_record(given):
 @pytest.mark.parametrize(
     ("content", "detail"),
     [
-        ({"sky": [SECRET]}, "field 'sky': expected text, a number, true or false, got an array of 1 items"),
         (
-            {"sky": {"a": SECRET}},
-            "field 'sky': expected text, a number, true or false, got an object of 1 fields",
+            {"sky": [SECRET]},
+            "field 'sky': expected text, a number, true or false, got an array of 1 items; to leave it out: "
+            "--ignore 'sky', or ignore = ['sky'] in a pipeline file",
+        ),
+        (
+            {"wind": 1.0, "rain": {"a": SECRET}},
+            "field 'rain': expected text, a number, true or false, got an object of 1 fields",  # the target
         ),
         ({"wind": SECRET}, "field 'wind': expected a number, got text of 6 characters"),
         ({"wind": True}, "field 'wind': expected a number, got true or false"),
