@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,9 +38,10 @@ WIDTHS = (0, 3)
 @cache
 def learned(width: int) -> NaiveBayes:
     """A model of codes of which each stands with a label of its own."""
-    model = NaiveBayes(schema=Schema({"zip": Code(width)}))
+    schema = Schema({"zip": Code(width)})
+    model = NaiveBayes(schema=schema)
     for number in range(-2, 40):
-        model.learn_one(model.schema.read({"zip": number}), number % 3)
+        model.learn_one(schema.read({"zip": number}), number % 3)
     return model
 
 
@@ -49,7 +51,7 @@ def cells(number: int, width: int) -> list[object]:
     return [number, float(number), np.int16(number), np.float32(number), *written]
 
 
-def features(cell: object, schema: Schema, path: Path) -> Iterator[object]:
+def features(cell: object, schema: Schema, path: Path) -> Iterator[Any]:
     """Yield the features of an event, as each reader makes them."""
     yield schema.read({"zip": cell})
     plain = cell.item() if isinstance(cell, np.generic) else cell
@@ -63,14 +65,14 @@ def features(cell: object, schema: Schema, path: Path) -> Iterator[object]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_way_to_write_a_code_has_the_same_prediction(width: int, tmp_path: Path) -> None:
-    model, path = learned(width), tmp_path / "t.csv"
+    model, path, schema = learned(width), tmp_path / "t.csv", Schema({"zip": Code(width)})
     service = ModelCopy(model)
 
     @given(st.integers(-3, 42))
     def check(number: int) -> None:
         expected = model.predict_proba_one({"zip": str(number).zfill(width)})
         for cell in cells(number, width):
-            read = [*features(cell, model.schema, path)]
+            read = [*features(cell, schema, path)]
             assert len(read) == 6 and all(x == read[0] for x in read), cell
             assert model.predict_proba_one(read[0]) == expected
             plain = cell.item() if isinstance(cell, np.generic) else cell
