@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stream_bayes.errors import NoSnapshot
+from stream_bayes.errors import Fenced, NoSnapshot
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import ReadableSnapshot, WrittenSnapshot
@@ -53,6 +53,7 @@ class SnapshotTopic:
         self._lock = threading.Lock()
         self._publisher: Publisher | None = None
         self._found: ReadableSnapshot | None = None
+        self._end: End | None = None  # of the snapshot that was read
         self._generation = 0
         self._waiting: tuple[builtins.list[Send], int, dict[str, Any], WrittenSnapshot] | None = None
         self._committed: tuple[int, dict[str, Any], WrittenSnapshot] | None = None
@@ -61,7 +62,17 @@ class SnapshotTopic:
         """Do nothing: the shard's transactional id has fenced earlier owners."""
 
     def check_owner(self) -> None:
-        """Do nothing, for the same reason: a commit of a shard that another worker has taken over fails."""
+        """Raise `Fenced` if the topic has another snapshot than the one that was read: another worker goes on."""
+        reader = self._open_reader()
+        try:
+            newest = reader.newest_end(self._shard)
+        finally:
+            reader.close()
+        if newest is not None and newest[1] != self._end:
+            raise Fenced(
+                f"another worker has taken over shard {self._shard}: {self.topic!r} has a snapshot that was not there "
+                "when this one started"
+            )
 
     def latest(self) -> ReadableSnapshot | None:
         """Return the snapshot in the topic; None without one. It is read once."""
@@ -101,7 +112,7 @@ class SnapshotTopic:
     def _begin_with(self, end: End, data: bytes, published: Mapping[str, str]) -> None:
         snapshot = Snapshot.from_bytes(data)
         self._publisher = Publisher(self._source, self._shard, self._key, published)
-        self._found = ReadableSnapshot(0, snapshot, ())
+        self._found, self._end = ReadableSnapshot(0, snapshot, ()), end
         self._committed = 0, {"outputs": dict(snapshot.outputs)}, WrittenSnapshot(end.written, len(data))
 
     def newest_written(self) -> WrittenSnapshot | None:

@@ -48,6 +48,12 @@ def test_a_worker_that_starts_during_a_rescale_to_fewer_shards_gets_one_of_these
     simulate_shards(401_345, tmp_path, plan)
 
 
+def test_a_worker_that_slept_through_a_first_start_says_that_another_has_taken_over(tmp_path: Path) -> None:
+    """Not that the model is lost: the other's results are there, and its snapshot came after this one looked."""
+    plan = [Fault(20, "start", 10), Fault(80, "start", 400), Fault(100, "pause", 1), Fault(101, "pause", 150)]
+    simulate_shards(404_197, tmp_path, [*plan, Fault(166, "start", 2)])
+
+
 def test_a_rescale_that_trusts_every_snapshot_is_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
