@@ -75,6 +75,8 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
     the fading sum of log-densities of events before each was learned. Class numbers change when another number or
     restart answers.
 
+    Ten events are counted together: before the first ten, answers are those of the random priors.
+
     Missing values are summed out. Memory: for each number of classes, `restarts` times classes times values numbers.
 
     Examples

@@ -30,7 +30,8 @@ class JSONDecoder(ObjectDecoder):
     >>> decoder.decode(b'{"sky": "grey", "wind": 3.5, "rain": true}')
     Event(x={'sky': 'grey', 'wind': 3.5}, y=True)
     >>> decoder.decode(b'{"sky": ["grey"]}').detail
-    "field 'sky': expected text, a number, true or false, got an array of 1 items"
+    "field 'sky': expected text, a number, true or false, got an array of 1 items; to leave it out: --ignore 'sky', or \
+ignore = ['sky'] in a pipeline file"
     """
 
     name = "json"
