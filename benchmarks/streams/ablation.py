@@ -31,7 +31,7 @@ __all__ = ["Recorded", "main", "record", "replayed"]
 
 
 class Recorded(NamedTuple):
-    """What the experts gave before each event was learned, and the label that came.
+    """The answers of the experts before each event was learned, and the label that came.
 
     `given[event, expert, label]` are probabilities, `known` the number of labels that were known then.
     """
@@ -129,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         start, model = process_time(), AdaptiveBayes()
         recorded = record(islice(STREAMS[name].samples(options.data), options.events), model)
         everyone = replayed(recorded, model)
-        for answer, own in zip(everyone, recorded.answers, strict=True):
-            assert answer.tolist() == list(own.values()), "the replay is not what the learner did"
+        for answer, answer_then in zip(everyone, recorded.answers, strict=True):
+            assert answer.tolist() == list(answer_then.values()), "the replay is not what the learner did"
         whole = log_loss(recorded, everyone)
         for store, change in enumerate(changes):
             change.append(log_loss(recorded, replayed(recorded, model, store)) / whole - 1.0)
