@@ -73,6 +73,7 @@ def summary(engine: Engine) -> dict[str, Any]:
         "delivery": engine.delivery,
         "records": reached.processed,
         "records_in_this_run": reached.processed_in_run,
+        "replayed": reached.replayed,
         "learned": step.learned,
         "learned_in_this_run": reached.learned,
         "dead_letters": dict(step.dead_letters.counts),
@@ -161,6 +162,7 @@ def print_summary(engine: Engine, json: bool) -> None:
     run, learned = result["records_in_this_run"], result["learned_in_this_run"]
     title = f"{result['name']}: {run:,} records, {learned:,} learned by {result['model']}"
     title += f", {result['records_a_second']:,.0f} per second" * bool(run)
+    title += f", {result['replayed']:,} of them replayed" * bool(result["replayed"])
     if run != result["records"]:
         title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
     if result["surprise"] is not None:

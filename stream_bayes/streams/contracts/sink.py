@@ -381,7 +381,10 @@ class Sink(Protocol):
         ...
 
     def abort(self) -> None:
-        """Discard what was written since `begin`."""
+        """Discard what was written since `begin`.
+
+        Called too if a start is refused, of sinks that were not opened yet among others: then discard what `open` made.
+        """
         ...
 
     def sync(self) -> None:

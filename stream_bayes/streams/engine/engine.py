@@ -233,7 +233,7 @@ class Engine:
             True to stop at the end that the source had when the run began, for logs that keep growing.
         """
         try:
-            if not self._start(rebuild):
+            if not self._start_or_abort(rebuild):
                 logger.warning(
                     "stopped before the start: nothing was changed, and an earlier worker keeps running"
                 )
@@ -325,8 +325,7 @@ class Engine:
             for sink in self._sinks:
                 sink.commit(slices)
         except BaseException:
-            for sink in self._sinks:
-                sink.abort()
+            self._abort()
             raise
         self.predict_seconds, self.commit_seconds = predicted - began, self._clock() - predicted
         self.committed = records
@@ -394,6 +393,18 @@ class Engine:
             }
         finally:
             self._close()
+
+    def _start_or_abort(self, rebuild: bool) -> bool:
+        """Start; if that is refused, leave no outputs that it began."""
+        try:
+            return self._start(rebuild)
+        except BaseException:
+            self._abort()
+            raise
+
+    def _abort(self) -> None:
+        for sink in self._sinks:
+            sink.abort()
 
     def _start(self, rebuild: bool) -> bool:
         """Take over from an earlier worker and resume. Return False, without that, if `stop` was called before."""

@@ -52,6 +52,7 @@ class FileSink(ABC):
         self._descriptor: int | None = None
         self._present: int | None = None  # the present file, locked while another is written beside it
         self._aside: Path | None = None
+        self._is_new = False  # created by `open`, and nothing depends on it yet
         self._length = 0
         self._batch = bytearray()
 
@@ -77,11 +78,7 @@ class FileSink(ABC):
     def open(self, length: int | None) -> None:
         self.close()
         try:
-            self._files.make_directory(self.path.parent)
-            # To append is to write after what was cut off, wherever that was.
-            path = self._aside or self.path
-            self._descriptor = self._files.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            self._files.sync_directory(self.path.parent)
+            self._descriptor = self._open_file(self._aside or self.path, length)
             if not self._files.try_lock(self._descriptor):
                 raise SinkError(
                     f"{self.path} is being written by another process: end it, or choose another file"
@@ -97,6 +94,23 @@ class FileSink(ABC):
             self.close()
             raise
         self._length = length or 0
+
+    def _open_file(self, path: Path, length: int | None) -> int:
+        """Open a file, which is created only if a snapshot holds nothing of it."""
+        flags = os.O_RDWR | os.O_APPEND  # to append is to write after what was cut off, wherever that was
+        self._is_new = False
+        with suppress(FileNotFoundError):
+            return self._files.open(path, flags)
+        if length:
+            raise SinkError(
+                f"{path} does not exist, and held {length} bytes when the snapshot was taken: bring it back, or start "
+                "over without the snapshot"
+            )
+        self._files.make_directory(path.parent)
+        descriptor = self._files.open(path, flags | os.O_CREAT)
+        self._files.sync_directory(path.parent)
+        self._is_new = self._aside is None
+        return descriptor
 
     def _check_heading(self, descriptor: int) -> None:
         """Refuse to go on below a heading of other results."""
@@ -175,11 +189,17 @@ class FileSink(ABC):
             ) from error
         self._length += len(data)
         self._batch = bytearray()
+        self._is_new = False
 
     def abort(self) -> None:
         self._batch = bytearray()
+        if self._is_new:
+            with suppress(OSError):
+                self._files.unlink(self.path)
+            self._is_new = False
 
     def sync(self) -> None:
+        self._is_new = False  # a snapshot may hold its length from now on
         try:
             self._files.sync(self._opened())
         except OSError as error:

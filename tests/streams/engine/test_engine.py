@@ -15,7 +15,7 @@ import pytest
 from stream_bayes import TAN, NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.errors import BadSnapshot, NotOwner, SnapshotNotWritten, SourceError
+from stream_bayes.errors import BadSnapshot, NotOwner, SinkError, SnapshotNotWritten, SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
@@ -244,6 +244,37 @@ def test_other_settings_do_not_go_on_from_a_snapshot(tmp_path: Path) -> None:
     other = Engine(Step(served(TAN())), ListSource(stream()), store=SnapshotStore(tmp_path))
     with pytest.raises(BadSnapshot, match=r"model\.learner was 'NaiveBayes', is 'TAN'"):
         other.run()
+
+
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_start_that_a_sink_refuses_leaves_no_file_that_another_one_made(
+    tmp_path: Path, has_state: bool
+) -> None:
+    def engine() -> Engine:
+        return Engine(
+            Step(served(NaiveBayes())),
+            ListSource(stream()),
+            predictions=JSONLinesSink(tmp_path / "answers" if has_state else tmp_path / "new"),
+            dead_letters=JSONLinesSink(tmp_path / "letters"),
+            store=SnapshotStore(tmp_path / "state") if has_state else None,
+        )
+
+    if has_state:
+        engine().run(3)  # no letters: their length is 0
+        (tmp_path / "letters").unlink()
+        (tmp_path / "answers").unlink()
+    else:
+        (tmp_path / "letters").write_text("precious")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SinkError, match="does not exist" if has_state else "holds 8 bytes already"):
+        engine().run()
+    assert sorted(tmp_path.iterdir()) == before
+    assert has_state or (tmp_path / "letters").read_text() == "precious"
+
+
+def test_a_run_over_no_record_makes_its_output(tmp_path: Path) -> None:
+    Engine(Step(served(NaiveBayes())), ListSource([]), predictions=JSONLinesSink(tmp_path / "answers")).run()
+    assert (tmp_path / "answers").read_bytes() == b""
 
 
 def test_a_run_whose_directory_was_taken_over_ends_without_touching_it(tmp_path: Path) -> None:

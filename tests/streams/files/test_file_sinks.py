@@ -191,10 +191,12 @@ def test_a_file_that_holds_something_is_not_written_over_unless_that_is_allowed(
     assert path.read_text() == ""
 
 
-def test_a_file_that_is_shorter_than_the_snapshot_says_is_refused(tmp_path):
-    path = tmp_path / "out"
-    with pytest.raises(SinkError, match="out holds 0 bytes, but 5 when the snapshot was taken"):
+def test_a_file_that_is_missing_or_shorter_than_the_snapshot_says_is_refused_and_not_created(tmp_path):
+    path = tmp_path / "results" / "out"
+    with pytest.raises(SinkError, match="out does not exist, and held 5 bytes when the snapshot was taken"):
         JSONLinesSink(path).open(5)
+    assert not path.parent.exists()
+    path.parent.mkdir()
     path.write_text("abc")
     with pytest.raises(SinkError, match="out holds 3 bytes, but 5 when the snapshot was taken"):
         JSONLinesSink(path, overwrite=True).open(5)
