@@ -375,7 +375,10 @@ def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(
         until("the first worker", lambda: sum(kafka_topics.committed(file.told["name"]).values()) == 20)
         first.send_signal(signal.SIGSTOP)
         kafka_topics.put(file.topic, days(10, partitions=1, seed=8))
-        assert file.run("--limit", "10").exit_code == 0
+        taken_over = file.run("--until-end", "--json")  # it ends too if these are not there, or were answered
+        assert taken_over.exit_code == 0, taken_over.output
+        told = json.loads(taken_over.stdout)
+        assert (told["records_in_this_run"], told["replayed"]) == (30, 20)
         kafka_topics.put(file.topic, days(10, partitions=1, seed=9))
         first.send_signal(signal.SIGCONT)
         _, said = first.communicate(timeout=PATIENCE)

@@ -138,9 +138,13 @@ class KafkaTopics:
             bootstrap_servers=self.servers.split(","), linger_ms=20, metrics_enabled=False
         )
         try:
-            for partition, key, value in records:
+            sent = [
                 producer.send(topic, value, key, partition=partition, timestamp_ms=made)
+                for partition, key, value in records
+            ]
             producer.flush(timeout=PATIENCE)
+            for each in sent:  # to flush raises nothing for those that the broker did not take
+                each.get(timeout=PATIENCE)
         finally:
             producer.close(timeout=PATIENCE)
 
