@@ -228,6 +228,48 @@ def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
         assert ["batch", "may", "change"] in rows
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (
+            'labels = { wait_for = "24h" }',
+            'labels = { wait_for = "1h" }',
+            "wait_for was 86400.0, is 3600.0. Start",
+        ),
+        ('labels = { wait_for = "24h" }', "", "labels was given, is not given. Start"),
+        ("", 'labels = { wait_for = "24h" }', "labels was not given, is given. Start"),
+    ],
+    ids=["waiting for longer", "labels turned off", "labels turned on"],
+)
+def test_labels_that_are_changed_are_refused_and_a_rebuild_that_loses_some_too(
+    tmp_path: Path, before: str, now: str, said: str
+) -> None:
+    rows: list[dict[str, Any]] = []
+    for number in range(20):
+        rows += [{"id": number, "at": 60.0 * number, "sky": "grey"}]
+        rows += [{"type": "label", "id": number, "at": 60.0 * number + 1.0, "y": "rain"}]
+    (tmp_path / "days.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pipeline = tmp_path / "days.toml"
+    text = """
+name = "days"
+source = { kind = "jsonl", path = "days.jsonl", target = "y", key = "id", time = "at", type = "type" }
+model = { kind = "nb" }
+max_dead_share = 1.0
+snapshots = { directory = "state" }
+predictions = { kind = "jsonl", path = "answers.jsonl" }
+"""
+    pipeline.write_text(text + before)
+    assert run("run", pipeline, "--limit", "30").exit_code == 0
+    written = answers(pipeline)
+    pipeline.write_text(text + now)
+    result = run("run", pipeline)
+    assert result.exit_code == 4 and said in result.stderr
+    assert answers(pipeline) == written
+    rebuilt = run("run", pipeline, "--rebuild")
+    assert rebuilt.exit_code == (0 if now else 4), rebuilt.stderr
+    assert len(answers(pipeline)) == (20 if now else len(written))
+
+
 def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
     run("run", pipeline, "--limit", 100)
     text = pipeline.read_text().replace("batch = 50", 'batch = 7\nmax_dead_share = 0.4\nmax_skew = "3d"')

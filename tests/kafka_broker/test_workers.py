@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import random
 import signal
@@ -31,6 +32,10 @@ from tests.cli.test_snapshots import run as run_command
 from tests.kafka_broker.sharing import Shards, assert_equal
 from tests.kafka_broker.topics import KafkaTopics, days
 from tests.kafka_broker.waiting import until
+
+STOP_SECONDS = (
+    3.0  # from SIGTERM of a worker to the last answer of the others, to records that are written after it
+)
 
 
 @pytest.fixture
@@ -490,19 +495,25 @@ def test_the_shards_of_a_worker_with_an_instance_id_that_is_stopped_move_at_once
     made: Any, client: str
 ) -> None:
     shards = made(client=client, workers={"session_seconds": 45.0})
-    first, _ = (shards.start(instance_id=name) for name in "ab")
-    shards.put(200)
-    shards.wait_for(200)
-    until("a group of both", lambda: settled_members(shards) == {"a", "b"})
-    began = time.monotonic()
-    first.send_signal(signal.SIGTERM)
-    shards.put(200, seed=8)
-    shards.wait_for(400)
-    took = time.monotonic() - began
-    assert took < 30.0, f"{took:.1f} seconds"  # on a machine with much else to do; without leaving, 45
-    print(f"{client}: {took:.1f} seconds from SIGTERM to the last record")
-    first.outcome()
-    shards.check(400)
+    shards.start(instance_id="b")
+    put = 0
+    gaps: list[float] = []
+    while len(gaps) < 3 and min(gaps, default=math.inf) > STOP_SECONDS:  # a busy machine takes longer
+        first = shards.start(instance_id="a")
+        put += 200
+        shards.put(200, seed=put)
+        shards.wait_for(put)
+        until("a group of both", lambda: settled_members(shards) == {"a", "b"})
+        began = time.monotonic()
+        first.send_signal(signal.SIGTERM)
+        put += 200
+        shards.put(200, seed=put)
+        shards.wait_for(put)
+        gaps.append(time.monotonic() - began)
+        first.outcome()
+    print(f"{client}: {', '.join(f'{gap:.1f}' for gap in gaps)} seconds from SIGTERM to the last record")
+    assert min(gaps) <= STOP_SECONDS
+    shards.check(put)
 
 
 def settled_members(shards: Any) -> set[str | None]:

@@ -217,7 +217,7 @@ def test_a_run_that_is_called_again_resumes(orders: Path, tmp_path: Path) -> Non
     assert whole.model.predict_proba_one({"customer": "new"}) == second.model.predict_proba_one(
         {"customer": "new"}
     )
-    with pytest.raises(OtherSettings, match=r"source\.key was 'order', is None"):
+    with pytest.raises(OtherSettings, match=r"source\.key was 'order', is not given"):
         streams.run(orders, AODE(), **settings | {"key": None})
     again = streams.run(orders, AODE(), rebuild=True, **settings)
     assert again.processed_in_run == 300

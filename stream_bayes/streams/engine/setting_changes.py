@@ -11,7 +11,8 @@ __all__ = ["changes_text", "differences", "setting_text"]
 def differences(
     saved: Mapping[str, Any], own: Mapping[str, Any], path: str = ""
 ) -> list[tuple[str, Any, Any]]:
-    """Return the path, old and new value of each setting that differs; `...` if it is not given.
+    """Return the path, old and new value of each setting that differs; `...` if it is not given. Of a table that came
+    or went, that alone.
 
     Examples
     --------
@@ -42,5 +43,13 @@ def changes_text(changes: Iterable[tuple[str, Any, Any]]) -> str:
 
 
 def setting_text(value: object) -> str:
-    """Return a setting as text."""
-    return "not given" if value is ... else repr(value)
+    """Return a setting as text. One that is None was not given: a pipeline file cannot say None.
+
+    Examples
+    --------
+    >>> setting_text(None), setting_text({"wait_for": 86400.0}), setting_text("AODE")
+    ('not given', 'given', "'AODE'")
+    """
+    if value is None or value is ...:
+        return "not given"
+    return "given" if isinstance(value, Mapping) else repr(value)

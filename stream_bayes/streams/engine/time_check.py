@@ -83,7 +83,10 @@ class TimeCheck:
         days = abs(moment - now) / DAY
         if moment == event.time:
             text = f"{days:,.0f} days ahead of the stream: the clock catches up in steps of max_skew"
-            late = f"{days:,.0f} days behind the stream: it counts as that old"
+            late = (
+                f"{days:,.0f} days behind the stream ({_date(now)}): it counts as that old. If the first records had "
+                "wrong times, take them out, and start with --rebuild --accept-gap"
+            )
             self._count(JUMPS if moment > now else LATE_TIMES, event, moment, text if moment > now else late)
             return
         text = f"{days:,.0f} days from the other two of the first three, of which this is the last: it starts no clock"
@@ -110,27 +113,29 @@ class TimeCheck:
             self._count(WRONG_UNIT, record, moment, text)
         else:
             days = (moment - self._clock()) / DAY
-            text = f"{days:,.0f} days in the future: it starts no clock, and moves one by at most max_skew"
+            text = f"{days:,.0f} days in the future: alone it starts no clock, and it moves one by at most max_skew"
             self._count(FUTURE_TIMES, record, moment, text)
 
     def _count(self, kind: str, record: Record, moment: float, text: str) -> None:
         self._counts[kind] += 1
         if self._counts[kind] == 1:
             source, number = record.partition
-            date = (
-                datetime.fromtimestamp(moment, UTC).isoformat(" ", "minutes")
-                if FIRST_DATE < moment < LAST_DATE
-                else "never"
-            )
             logger.warning(
                 "the record at position %d of %s[%d] has the time %s (%.15g seconds), %s. Such records are counted",
                 record.position,
                 source,
                 number,
-                date,
+                _date(moment),
                 moment,
                 text,
             )
+
+
+def _date(moment: float) -> str:
+    """Return seconds since 1970 as a date."""
+    if not FIRST_DATE < moment < LAST_DATE:
+        return "never"
+    return datetime.fromtimestamp(moment, UTC).isoformat(" ", "minutes")
 
 
 def _common_factor(times: Sequence[float], today: float) -> float | None:

@@ -181,6 +181,19 @@ def test_records_after_the_first_ones_of_1970_are_counted_while_the_clock_lags(
     assert not other.times.incidents
 
 
+def test_records_behind_two_first_ones_that_agree_on_a_wrong_time_are_counted_with_the_way_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = days(FAR, RAIN)
+    rows[1]["at"] = FAR + 60.0
+    engine = engine_of(tmp_path, FADING, rows)
+    with caplog.at_level(logging.WARNING):
+        engine.run()
+    assert engine.times.incidents[LATE_TIMES] == 4
+    assert "days in the future: alone it starts no clock" in caplog.text
+    assert "days behind the stream (2112-08-07 08:01+00:00): it counts as that old" in caplog.text
+
+
 @pytest.mark.parametrize("is_fading", [True, False])
 def test_a_model_with_a_clock_and_a_challenger_without_one_change_places(
     tmp_path: Path, is_fading: bool
