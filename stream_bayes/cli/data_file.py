@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,32 +16,34 @@ from msgspec.structs import replace
 
 from stream_bayes.checked_names import closest
 from stream_bayes.cli.leaks import leak_warnings, leaks_in
-from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.core.events.event import Event
 from stream_bayes.data.codes import Code
-from stream_bayes.data.kind_inference import InferredKind
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Amount, Coordinates, Date, Nominal, Numeric, Schema, Text
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source, records_of
-from stream_bayes.streams.files.code_columns import code_kind, may_be_codes
+from stream_bayes.streams.files.code_columns import may_be_codes
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.json_columns import (
-    BATCH_ROWS,
-    EXAMINED_ROWS,
-    InferredJSONDecoder,
-    inferred_json_schema,
-)
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder, json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.table_profile import (
     FIRST_ROWS,
     LEAST_ROWS,
     MAX_CELLS,
     profile_of,
-    typed_profiles,
 )
+from stream_bayes.streams.files.telling_columns import (
+    EXAMINED_ROWS,
+    MANY_LABELS,
+    decide_codes,
+    labels_of,
+    number_of,
+    telling_blanks,
+)
+from stream_bayes.streams.files.typed_columns import first_records, record_profiles, typed_schema
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.binned_labels import BinnedLabels, cut_points
@@ -70,8 +71,6 @@ __all__ = [
     "warn_of_misfits",
 ]
 
-MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
-CODE_INTERVALS, LABEL_INTERVALS = 8, 4  # of numbers, to compare codes as names with codes as numbers
 SHOWN_NAMES = 8  # of columns, in one line
 NAMED_LABELS = 6
 SOURCE = "replay"  # in snapshots and outputs
@@ -484,9 +483,6 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
     kind = format_of(file)
     if kind != "csv":
         options.refuse(file)
-        if (options.nominal or options.numeric) and kind == "jsonl":
-            option = "--nominal" if options.nominal else "--numeric"
-            raise BadValue(f"{option} is for tables; in JSON, strings are nominal and numbers are numeric")
     ignore = list(options.ignore)
     fields = Fields(target=target, time=options.time, ignore=tuple(ignore))
     left_out: dict[str, str] = {}
@@ -503,18 +499,13 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
     else:
         with closing(_source(kind, file, fields, None)) as typed:
             numeric: Collection[str] = getattr(typed, "numeric_names", ())
-            profiles = _profiles_of(first_records(file, typed), file, fields, numeric)
-    kept = {*fields.roles.values(), *ignore, *left_out, *options.nominal, *options.numeric}
-    codes = {
-        name: shown
-        for name, profile in profiles.items()
-        if name not in kept and (shown := code_kind(profile)) is not None
-    }
-    if codes and target is not None:
-        with closing(_source(kind, file, fields, None, form)) as plain:
-            codes = _telling_codes(plain, codes, profiles, fields)
-    for name, shown in codes.items():
-        profiles[name].kind = shown
+            records = first_records(file, typed)
+        profiles = record_profiles(records, fields, numeric)
+        _check_targets(file, fields.all_targets, profiles, records)
+    decided = {*options.nominal, *options.numeric}
+    read = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
+    decide_codes(profiles, read, lambda _: _source(kind, file, fields, None, form), decided)
+    kept = {*fields.roles.values(), *ignore, *left_out, *decided}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
     measured: dict[str, PrequentialGain] = {}
     blanks: dict[str, PrequentialGain] = {}
@@ -526,12 +517,12 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
             name: f"an identifier: {_recurrence(each)}" for name, each in measured.items() if not each.tells
         }
     fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
-    schema = _schema_of(kind, file, fields, profiles, form)
+    schema = _schema_of(kind, file, fields, profiles, form, bool(decided))
     if schema is not None:
-        if options.blanks and target is not None:
-            with closing(_source(kind, file, fields, schema, form)) as unread:
-                suspected = [name for name in schema.columns if name in profiles and profiles[name].missing]
-                blanks = _telling_blanks(unread, schema, suspected, fields)
+        if options.blanks:
+            blanks = telling_blanks(
+                schema, profiles, fields, lambda declared: _source(kind, file, fields, declared, form)
+            )
         declared = with_kinds(schema, options.nominal, options.numeric)
         schema = Schema(declared.columns, schema.classes, schema.target, schema.unknown, blanks=[*blanks])
     source = _source(kind, file, fields, schema, form)
@@ -540,24 +531,25 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
         with closing(_source(kind, file, fields, schema, form)) as again:
             rows = min(FIRST_ROWS, max(LEAST_ROWS, MAX_CELLS // max(len(profiles), 1)))
             events = [record for record in first_records(file, again, rows) if isinstance(record, Event)]
-        for k, name in enumerate(_targets_of(fields)):
-            leaks[name] = leaks_in((replace(event, y=_labels_of(event, fields)[k]) for event in events), name)
+        for k, name in enumerate(fields.all_targets):
+            leaks[name] = leaks_in((replace(event, y=labels_of(event, fields)[k]) for event in events), name)
     one = target if isinstance(target, str) else None
     return DataFile(
         file, one, source, schema, profiles, form, left_out, leaks, measured, blanks, fields.targets
     )
 
 
-def _targets_of(fields: Fields) -> Sequence[str]:
-    """Return the names of the targets; of one, it alone."""
-    return fields.targets or [fields.target] if isinstance(fields.target, str) else fields.targets
-
-
-def _labels_of(event: Event, fields: Fields) -> Sequence[Any]:
-    """Return the label of each target."""
-    if not fields.targets:
-        return [event.y]
-    return [None] * len(fields.targets) if event.y is None else [event.y[name] for name in fields.targets]
+def _check_targets(
+    file: Path, targets: Sequence[str], profiles: Mapping[str, ColumnProfile], records: Sequence[Record]
+) -> None:
+    """Raise `SchemaError` if none of the first records has a target."""
+    count = sum(isinstance(record, Event) for record in records)
+    for target in targets if count else ():
+        if target not in profiles:
+            raise SchemaError(
+                f"{file}: target: none of the first {count:,} records has a field {target!r}"
+                f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
+            )
 
 
 def _source(
@@ -578,9 +570,15 @@ def _source(
 
 
 def _schema_of(
-    kind: str, file: Path, fields: Fields, profiles: dict[str, ColumnProfile], form: CSVFormat | None
+    kind: str,
+    file: Path,
+    fields: Fields,
+    profiles: dict[str, ColumnProfile],
+    form: CSVFormat | None,
+    is_declared: bool,
 ) -> Schema | None:
-    """Return the columns as their profiles show them; None for JSON whose values are features as they are.
+    """Return the columns as their profiles show them; None for JSON whose values are features as they are, unless the
+    kind of a column `is_declared`.
 
     Files that declare their types keep these; texts are read as the profile says.
     """
@@ -588,16 +586,9 @@ def _schema_of(
         specs = {name: each.kind.column for name, each in profiles.items() if fields.is_feature(name)}
         return Schema(specs, target=fields.label_name(specs))
     if kind == "jsonl":
-        return inferred_json_schema(file, fields, profiles)
+        return json_schema(file, fields, profiles, is_declared)
     with closing(_source(kind, file, fields, None, form)) as source:
-        own: Schema = source.schema
-    shown_kinds = {name: each.kind.column for name, each in profiles.items()}
-    columns = {
-        name: shown if column == Nominal() or shown == Code() else column
-        for name, column in own.columns.items()
-        for shown in (shown_kinds.get(name, column),)
-    }
-    return Schema(columns, own.classes, own.target, own.unknown)
+        return typed_schema(source.schema, profiles)
 
 
 def _measured(source: Source, names: Sequence[str], fields: Fields) -> dict[str, PrequentialGain]:
@@ -607,94 +598,12 @@ def _measured(source: Source, names: Sequence[str], fields: Fields) -> dict[str,
     gains = {name: [PrequentialGain() for _ in fields.targets or "1"] for name in names}
     for record in records_of(source, EXAMINED_ROWS):
         if isinstance(record, Event):
-            labels = _labels_of(record, fields)
+            labels = labels_of(record, fields)
             for name, of_targets in gains.items():
                 if (value := record.x.get(name)) is not None:
                     for each, label in zip(of_targets, labels, strict=True):
                         each.add(value, label)
     return {name: max(of_targets, key=lambda each: each.gain) for name, of_targets in gains.items()}
-
-
-def _telling_codes(
-    source: Source,
-    codes: Mapping[str, InferredKind],
-    profiles: Mapping[str, ColumnProfile],
-    fields: Fields,
-) -> dict[str, InferredKind]:
-    """Return the columns of codes that predict the label as names not worse than as numbers, of which intervals with
-    equally many values stand for the numbers. Each row is predicted before it is learned. Labels that are measurements
-    count by intervals, too.
-    """
-    read = {name: _interval_reader(profiles[name], CODE_INTERVALS) for name in codes}
-    targets = _targets_of(fields)
-    read_label = [
-        _interval_reader(each, LABEL_INTERVALS)
-        if (each := profiles.get(name)) is not None and each.is_numeric and each.distinct > MANY_LABELS
-        else None
-        for name in targets
-    ]
-    gains = {name: [(PrequentialGain(), PrequentialGain()) for _ in targets] for name in codes}
-    for record in records_of(source, EXAMINED_ROWS):
-        if not isinstance(record, Event):
-            continue
-        labels = [
-            label if label is None or interval is None else interval(label)
-            for label, interval in zip(_labels_of(record, fields), read_label, strict=True)
-        ]
-        for name, kind in codes.items():
-            if (value := record.x.get(name)) is None or (number := read[name](value)) is None:
-                continue
-            assert isinstance(kind.column, Code)
-            code = kind.column.read(value)
-            for (as_name, as_number), label in zip(gains[name], labels, strict=True):
-                as_name.add(code, label)
-                as_number.add(number, label)
-    return {
-        name: kind
-        for name, kind in codes.items()
-        if max(each.gain for each, _ in gains[name]) >= max(each.gain for _, each in gains[name])
-    }
-
-
-def _interval_reader(profile: ColumnProfile, intervals: int) -> Callable[[object], int | None]:
-    """Return the function from a value to its interval among those with equally many values of a column; None for a
-    value that is no number.
-    """
-    numbers = profile.kind.numbers
-    ordered = sorted(number for text, number in numbers.items() for _ in range(profile.counts[text]))
-    cuts = sorted({ordered[len(ordered) * part // intervals] for part in range(1, intervals)})
-
-    def interval(value: object) -> int | None:
-        number = numbers.get(str(value).strip())
-        if number is None:
-            number = number_of(value, Amount())
-        return None if number is None else bisect_right(cuts, number)
-
-    return interval
-
-
-def _telling_blanks(
-    source: Source, schema: Schema, names: Sequence[str], fields: Fields
-) -> dict[str, PrequentialGain]:
-    """Return the columns of which it tells something about the label whether their cell is missing.
-
-    Of columns that are missing together, one is enough.
-    """
-    rows = [record for record in records_of(source, BATCH_ROWS if names else 0) if isinstance(record, Event)]
-    telling: dict[str, PrequentialGain] = {}
-    patterns: set[bytes] = set()
-    for name in names:
-        feature = schema.features_of[name][0]
-        pattern = bytes(event.x.get(feature) is None for event in rows)
-        gains = [PrequentialGain() for _ in fields.targets or "1"]
-        for event, is_missing in zip(rows, pattern, strict=True):
-            for each, label in zip(gains, _labels_of(event, fields), strict=True):
-                each.add(is_missing, label)
-        gain = max(gains, key=lambda each: each.gain)
-        if gain.tells and pattern not in patterns:
-            patterns.add(pattern)
-            telling[name] = gain
-    return telling
 
 
 def _recurrence(each: PrequentialGain) -> str:
@@ -761,68 +670,6 @@ def label_amount(table: DataFile, target: str | None = None) -> Amount:
     """Return how the numbers of a numeric target are written; by default of the only one."""
     column = table.profiles[target or table.target or ""].kind.column
     return column if isinstance(column, Amount) else Amount()
-
-
-def number_of(label: object, amount: Amount) -> float | None:
-    """Return a label as a number, as the column is written; None if it is none."""
-    try:
-        number = amount.read(label)[0]
-    except ValueError:
-        return None
-    return float(number) if isinstance(number, (int, float)) else None
-
-
-def _profiles_of(
-    records: Iterable[Record], file: Path, fields: Fields, numeric: Collection[str]
-) -> dict[str, ColumnProfile]:
-    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has a target. `numeric` are
-    the fields that the file declares as numbers, of which a target is read as a text.
-    """
-    events = [record for record in records if isinstance(record, Event)]
-    targets, rows = _targets_of(fields), list[Mapping[str, object]]()
-    labels = [_labels_of(event, fields) for event in events]
-    known = [name for k, name in enumerate(targets) if any(each[k] is not None for each in labels)]
-    for event, of_event in zip(events, labels, strict=True):
-        named = dict(zip(targets, of_event, strict=True)) if targets else {}
-        rows.append(
-            {
-                **event.x,
-                **{name: _as_number(named[name]) if name in numeric else named[name] for name in known},
-            }
-        )
-    profiles = typed_profiles(rows)
-    for target in targets if events else ():
-        if target not in profiles:
-            raise SchemaError(
-                f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
-                f"{closest(target, profiles)} Found: {', '.join(sorted(map(str, profiles)))}"
-            )
-    return profiles
-
-
-def _as_number(text: Any) -> Any:
-    """Return the number in a text of a field of numbers, as whole as it is written; anything else as it is.
-
-    Examples
-    --------
-    >>> _as_number("12"), _as_number("1.5"), _as_number("?")
-    (12, 1.5, '?')
-    """
-    for kind in (int, float) if isinstance(text, str) else ():
-        with suppress(ValueError):
-            return kind(text)
-    return text
-
-
-def first_records(file: Path, source: Source, rows: int = FIRST_ROWS) -> list[Record]:
-    """Return the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
-    records = list(records_of(source, rows))
-    bad = [record for record in records if isinstance(record, BadRecord)]
-    if bad and len(bad) == len(records):
-        raise SchemaError(
-            f"{file}: none of the first {len(bad):,} records can be read; the first one: {bad[0].detail}"
-        )
-    return records
 
 
 def with_kinds(schema: Schema, nominal: Sequence[str] = (), numeric: Sequence[str] = ()) -> Schema:

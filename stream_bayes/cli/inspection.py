@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.cli.data_file import DataFile, label_amount, number_of
+from stream_bayes.cli.data_file import DataFile, label_amount
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.mutual_information import MutualInformation, mutual_information
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.contracts.source import records_of
+from stream_bayes.streams.files.telling_columns import number_of
 from stream_bayes.streams.sources.binned_labels import cut_points
 
 __all__ = ["ROWS", "Inspection", "inspected"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.saving.model_files import load_beside
 
-__all__ = ["RANGES", "LearnedRanges", "OutsideRows"]
+__all__ = ["RANGES", "LearnedRanges", "OutsideRows", "learned_ranges"]
 
 RANGES = "ranges"  # the section of a saved model
 BATCH = 1000  # rows that are examined together
@@ -97,6 +99,12 @@ def present_in(
     return len(values) - values.count(None), None
 
 
+def learned_ranges(path: Path, key: bytes | None) -> LearnedRanges:
+    """Return the ranges beside a saved model; empty ones where it has none."""
+    state = load_beside(path, RANGES, key)
+    return LearnedRanges() if state is None else LearnedRanges.of_state(state)
+
+
 class OutsideRows:
     """Rows to predict whose numbers lie outside those that were learned, or that lack what every learned row had.
 
@@ -143,6 +151,15 @@ class OutsideRows:
                 if (np.maximum(low - numbers, numbers - high)[beyond] > FAR * (high - low)).any():
                     self._far.add(name)
         self.any_outside += int(is_outside.sum())
+
+    def far(self) -> list[str]:
+        """Return in words the number of each column that lies far outside: half a range away, or more."""
+        return [
+            f"{name}: {self._first[name]:g} is far outside all that was learned ({low:g} to {high:g})"
+            for name in self.outside
+            if name in self._far
+            for low, high in (self._learned.numbers[name],)
+        ]
 
     def told(self) -> dict[str, int]:
         """Return the rows outside of each column where they are more than by chance, or far; the most first."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stream_bayes.checked_names import check_known
-from stream_bayes.cli.data_file import MANY_LABELS, DataFile
+from stream_bayes.cli.data_file import DataFile
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import (
     DEFAULT,
@@ -19,6 +19,7 @@ from stream_bayes.learners.catalogue import (
     SEVERAL_TARGETS,
     TARGET_MODELS,
 )
+from stream_bayes.streams.files.telling_columns import MANY_LABELS
 
 __all__ = ["Task", "check_several", "chosen_model", "is_regression", "is_regressor", "seen_as", "seen_task"]
 

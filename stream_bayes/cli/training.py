@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import Any, TypeVar
 
-from stream_bayes.cli.data_file import DataFile, label_amount, number_of
+from stream_bayes.cli.data_file import DataFile, label_amount
 from stream_bayes.cli.learned_ranges import LearnedRanges
 from stream_bayes.cli.tasks import is_regressor
 from stream_bayes.core.events.event import Event
@@ -18,6 +18,7 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.base.traits import ROW_SEED
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.telling_columns import number_of
 
 __all__ = ["PARTLY_RANDOM", "TableTraining", "in_random_order", "rows_that_wait"]
 

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from stream_bayes.core.values.values import is_missing
+from stream_bayes.errors import KindChanged
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
@@ -61,8 +62,13 @@ def _values(name: Any, xs: Sequence[Mapping[Any, Any]]) -> set[Any]:
 
 
 def was_learned(learner: Learner | BayesRegressor | MultiTargetRegression, name: Any, value: Any) -> bool:
-    """Return True if the feature was learned with this value; for a numeric feature, with any number."""
-    row = learner.store.encoder.lookup({name: value})
+    """Return True if the feature was learned with this value; for a numeric feature, with any number. A number is none
+    of the names of a feature that learned texts alone.
+    """
+    try:
+        row = learner.store.encoder.lookup({name: value})
+    except KindChanged:
+        return False
     return bool(row.entries or row.numbers)
 
 

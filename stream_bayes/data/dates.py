@@ -43,7 +43,7 @@ FORMS = tuple(
     for form in (
         rf"(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark)(?P<d>\d{{1,2}}){AFTER}",
         rf"(?P<a>\d{{1,2}})(?P<mark>[-/.])(?P<b>\d{{1,2}})(?P=mark)(?P<y>\d{{4}}|\d{{2}}){AFTER}",
-        rf"{WEEKDAY}{MONTH}\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}}){AFTER}",
+        rf"{WEEKDAY}{MONTH}\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+|,)(?P<y>\d{{4}}){AFTER}",
         rf"{WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[-\s]?{MONTH}[-,\s]+(?P<y>\d{{4}}|\d{{2}}){AFTER}",
         rf"{MONTH}[-,\s]+(?P<y>\d{{4}})",
         r"(?P<y>\d{4})-(?P<m>\d{2})",

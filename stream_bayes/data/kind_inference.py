@@ -34,7 +34,7 @@ from stream_bayes.data.dates import (
 )
 from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Nominal, Numeric
-from stream_bayes.data.ranges import range_order
+from stream_bayes.data.ranges import are_open, range_order
 from stream_bayes.data.texts import WIDE, Text, frequent_words, words_of
 
 __all__ = ["LEAST_SHARE", "InferredKind", "inferred_kind", "marked_alike", "sure_mark", "typed_kind"]
@@ -56,13 +56,16 @@ LEAST_LENGTHS, LEAST_LENGTH_SHARE = 3, 0.005  # of numbers that are filled up wi
 LEAST_FILLED = 2  # zeros that all of them have
 LEAST_CODE_WIDTH = 4  # digits
 LEAST_COUNTS = 3  # different numbers from 0 or 1 on, half of which are there, such as those of rooms
+MOST_COUNTS = 12  # different numbers with a bound among them, such as 0, 1, 2 and 3+, that may be ranges
 LEAST_DIFFERENT_NUMBERS = 10  # before a column that is mostly numbers is told from one of codes
 LEAST_NUMBERS_IN_TEXT = 3  # different ones
 LEAST_FREQUENT = 10  # words that many cells hold, or these are no texts to learn from
 # A year with a month, and perhaps a day; 00 stands for one that is not known. Days since 1900 are dates already.
 DAY_OR_MONTH = re.compile(r"\s*(?:1[5-9]|20)\d\d(?P<month>0\d|1[0-2])(?:[0-2]\d|3[01])?\s*")
 DECADE = re.compile(r"\s*(?:1\d|20)\d0\s?s\s*")  # no seconds
-CLOCK = re.compile(r"\s*(\d{1,18}):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*")  # a time of the day, or a duration
+CLOCK = re.compile(
+    r"\s*(\d{1,18}):[0-5]\d(?P<seconds>:[0-5]\d(?:\.\d+)?)?\s*"
+)  # a time of the day, or a duration
 NINES = re.compile(r"\s*(?:-9{1,6}|9{3,6})(?:\.0+)?\s*")  # written where no value is
 LEAST_CODES = 3  # cells
 # Digits such as 0930 are times of the day, if enough differ, by their hours and by their minutes too.
@@ -122,6 +125,7 @@ def inferred_kind(texts: Counter[str], decimal: str = ".", likely: str | None = 
         or _date(texts)
         or (_grouped(texts, grouped, likely) if grouped else _number(texts, decimal))
         or _coordinates(texts)
+        or (_range(texts) if are_open(texts) else None)
         or _beside_words(texts, decimal, likely)
         or _amount(texts, decimal, likely)
         or _text(texts)
@@ -397,8 +401,8 @@ def _date(texts: Counter[str]) -> InferredKind | None:
     if not days and _may_be_durations(moments):
         doubt = "duration?"
         warnings.append(
-            f"{next(iter(moments))} is read as a time of the day, but no hour is above 11 or begins with 0; if these "
-            "are durations in minutes or hours, their feature is right but for its unit"
+            f"{next(iter(moments))} is read as a time of the day, but no hour is above 11; if these are durations "
+            "in minutes or hours, their feature is right but for its unit"
         )
     return InferredKind(
         "date" if days else "time",
@@ -435,11 +439,11 @@ def _are_clock_digits(texts: Iterable[str]) -> bool:
 
 
 def _may_be_durations(moments: Mapping[str, Moment]) -> bool:
-    """Return True for times such as 3:38, all before noon and without a leading zero."""
-    matches = [CLOCK.fullmatch(text) for text in moments]
-    hours = [match[1] for match in matches if match is not None]
-    return len(hours) == len(moments) and all(
-        int(hour) < 12 and (hour == "0" or hour[0] != "0") for hour in hours
+    """Return True for times such as 3:38 and 02:09:19, all before noon and without a leading zero or with seconds."""
+    matches = [match for text in moments if (match := CLOCK.fullmatch(text)) is not None]
+    return len(matches) == len(moments) and all(
+        int(match[1]) < 12 and (match["seconds"] is not None or match[1] == "0" or match[1][0] != "0")
+        for match in matches
     )
 
 
@@ -529,7 +533,9 @@ def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKi
         named += ", decimal comma"
     word = "number" if are_decades else _word(units)
     reason = _share(numbers, texts, "years and decades" if are_decades else named)
-    return InferredKind(word, column, reason, numbers, _misfits(numbers, texts), warnings)
+    has_bound = any(parts[text].about for text in numbers)
+    doubt = "range?" if has_bound and len(texts) <= MOST_COUNTS else ""
+    return InferredKind(word, column, reason, numbers, _misfits(numbers, texts), warnings, doubt)
 
 
 def _bounds(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-__all__ = ["range_order"]
+__all__ = ["are_open", "range_order"]
 
 UNIT = (
     r"(?:(?:%|[$€£]|years?|yrs?|days?|months?|hours?|hrs?|mins?|minutes?|m?g|lbs?|oz|[cm]m|ml)"
@@ -26,6 +26,7 @@ ABOVE = re.compile(
 )
 ONE = re.compile(NUMBER, re.IGNORECASE)
 LEAST, MOST = 3, 60  # different texts
+LEAST_OPEN, LEAST_OPEN_SHARE = 3, 0.5  # of the texts, which then are ranges although none has two ends
 LEAST_SHARE = 0.75  # of the texts are ranges or numbers; a few may be names, as `unknown`
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6}
 
@@ -41,6 +42,8 @@ def range_order(texts: Iterable[str]) -> tuple[str, ...]:
     (('0-5yrs', '6-11yrs', '12+ yrs'), ('0-39g/day', '40-79', '80-119'))
     >>> range_order(["Greater than 45", "25 - 45", "Less than 25"])
     ('Less than 25', '25 - 45', 'Greater than 45')
+    >>> range_order(["18+", "7+", "all", "13+"])  # ages
+    ('7+', '13+', '18+')
     >>> range_order(["2-1", "0-3", "1-0"])  # results of matches
     ()
     """
@@ -66,9 +69,25 @@ def range_order(texts: Iterable[str]) -> tuple[str, ...]:
             bounds[text] = (_number(match[1], match[2]),) * 2
     opened = sum(math.isinf(low) or math.isinf(high) for low, high in bounds.values())
     # One range alone is enough between two ends: below 25, 25 to 45, above 45.
-    if closed + min(opened, 1) < 2 or len(bounds) < LEAST_SHARE * len(different):
+    if (closed + min(opened, 1) < 2 and not are_open(different)) or len(bounds) < LEAST_SHARE * len(
+        different
+    ):
         return ()
     return tuple(sorted(bounds, key=lambda text: bounds[text]))
+
+
+def are_open(texts: Collection[str]) -> bool:
+    """Return True for texts of which most are bounds, as `7+`, `13+` and `18+`; a few bounds stand among numbers.
+
+    Examples
+    --------
+    >>> are_open(["7+", "13+", "18+", "all"]), are_open(["0", "1", "2", "3+"]), are_open(["<0.5", "0.7", "1.2", "3"])
+    (True, False, False)
+    """
+    if len(texts) > MOST:
+        return False
+    count = sum(any(form.fullmatch(text.strip()) for form in (BELOW, ABOVE)) for text in texts)
+    return count >= LEAST_OPEN and count > LEAST_OPEN_SHARE * len(texts)
 
 
 def _number(digits: str, scale: str) -> float:

@@ -58,10 +58,31 @@ def test_codes_are_names_where_these_predict_the_label_and_numbers_where_they_do
     assert schema.columns["shop_id"] == Code() and schema.columns["order_id"] == Numeric()
 
 
-def test_the_user_decides_whether_numbers_are_codes(sales: list[Path]) -> None:
+def test_the_user_decides_whether_numbers_are_codes_in_every_format(
+    sales: list[Path], tmp_path: Path
+) -> None:
     declared = ["--numeric", "shop_id", "--nominal", "order_id"]
-    schema = json.loads(run("inspect", sales[0], "--target", "late", *declared, "--json").stdout)["schema"]
-    assert schema == '[schema.features]\nshop_id = "numeric"\norder_id = "code"'
+    for path in sales:
+        inspected = json.loads(run("inspect", path, "--target", "late", *declared, "--json").stdout)
+        assert inspected["schema"] == '[schema.features]\nshop_id = "numeric"\norder_id = "code"', path
+    answers = set()
+    for path in sales:
+        model, out = tmp_path / "m.zip", tmp_path / "out.csv"
+        train = ["train", path, "--target", "late", "--model", "nb", "--out", model, *declared]
+        assert run(*train).exit_code == 0
+        assert run("predict", model, path, "--out", out).exit_code == 0
+        answers.add(out.read_text())
+    assert len(answers) == 1
+
+
+def test_plain_json_may_be_declared_and_an_unknown_field_is_named(tmp_path: Path) -> None:
+    path, model = tmp_path / "t.jsonl", tmp_path / "m.zip"
+    path.write_text('{"shop": 1, "y": "a"}\n{"shop": 2, "y": "b"}\n' * 20)
+    options = ["--target", "y", "--model", "nb", "--out", model]
+    assert run("train", path, *options, "--nominal", "shop").exit_code == 0
+    assert stream_bayes.load(model).schema.columns == {"shop": Code()}
+    refused = run("train", path, *options, "--nominal", "shp")
+    assert refused.exit_code == 3 and "no such feature; did you mean 'shop'?" in refused.stderr
 
 
 def test_a_number_is_the_code_that_zeros_fill_up_in_the_file(tmp_path: Path) -> None:

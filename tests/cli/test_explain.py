@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stream_bayes import AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema, save
+from stream_bayes import (
+    AdaptiveBayes,
+    AdaptiveRegression,
+    BayesianRegression,
+    BayesianTree,
+    MultiTargetRegression,
+    NaiveBayes,
+    Nominal,
+    Numeric,
+    Schema,
+    save,
+)
 from stream_bayes.cli.comparison.models import compared_models
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.saving.model_files import load_learner
 from stream_bayes.saving.snapshots.snapshot import Snapshot
@@ -105,6 +118,39 @@ def test_beside_values_that_were_never_learned_the_others_answer_with_a_warning(
     report = json.loads(partly.stdout)
     assert {part["feature"]: part["seen"] for part in report["evidence"]} == {"sky": False, "wind": True}
     assert report["probabilities"] == pytest.approx(json.loads(known.stdout)["probabilities"])
+
+
+@pytest.mark.parametrize(
+    "learner", [AdaptiveRegression(), BayesianRegression(), BayesianTree(), MultiTargetRegression(["y"])]
+)
+def test_regressions_warn_of_values_that_were_never_learned_too(
+    learner: BayesRegressor | MultiTargetRegression, tmp_path: Path
+) -> None:
+    for k in range(60):
+        y = 3.0 * (k % 2) + k % 7
+        label: Any = {"y": y} if isinstance(learner, MultiTargetRegression) else y
+        learner.learn_one({"sky": ("grey", "blue")[k % 2], "wind": k % 7}, label)
+    path = tmp_path / "m.zip"
+    save(learner, path)
+    partly = run("explain", path, '{"sky": "purple", "wind": 3.0}', "--json")
+    assert partly.exit_code == 0 and "warning: sky: 'purple' (never learned)" in partly.stderr
+    known = run("explain", path, '{"wind": 3.0}', "--json")
+    assert known.exit_code == 0 and "warning" not in known.stderr
+    for name in ("mean", "targets"):
+        assert json.loads(partly.stdout).get(name) == json.loads(known.stdout).get(name)
+    alone = run("explain", path, '{"sky": "purple", "wind": null}')
+    assert alone.exit_code == 3 and "the answer is that without any feature" in alone.stderr
+
+
+def test_numbers_far_outside_those_that_were_learned_are_named(tmp_path: Path) -> None:
+    path, model = tmp_path / "t.csv", tmp_path / "m.zip"
+    path.write_text("wind,y\n" + "".join(f"{k % 9},{2.5 * (k % 9) + k % 2}\n" for k in range(90)))
+    assert (
+        run("train", path, "--target", "y", "--model", "bayesian-regression", "--out", model).exit_code == 0
+    )
+    far = run("explain", model, '{"wind": 400}')
+    assert far.exit_code == 0 and "wind: 400 is far outside all that was learned (0 to 8)" in far.stderr
+    assert run("explain", model, '{"wind": 9}').stderr == ""
 
 
 def test_of_a_model_that_follows_drift_the_one_that_answers_explains(tmp_path: Path) -> None:

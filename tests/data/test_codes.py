@@ -141,6 +141,7 @@ def test_a_column_is_one_of_codes_by_its_name_or_by_a_column_of_names() -> None:
     columns = {
         "customer_id": [str(9000 + 7 * (k % 30)) for k in range(200)],
         "ZipCode": [f"{89000 + k % 25}.0" for k in range(200)],
+        "OZIP": [str(32600 + 7 * (k % 30)) for k in range(200)],
         "place": [str(31001 + 2 * (k % 20)) for k in range(200)],
         "town": [towns[k % 20] for k in range(200)],
         "year_id": [str(1950 + k % 40) for k in range(200)],
@@ -154,4 +155,10 @@ def test_a_column_is_one_of_codes_by_its_name_or_by_a_column_of_names() -> None:
     kinds = {name: code_kind(each) for name, each in profiled_columns(columns, rows, CSVFormat()).items()}
     found = {name: kind.reason for name, kind in kinds.items() if kind is not None}
     key = "whole numbers under the name of a key"
-    assert found == {"customer_id": key, "ZipCode": key, "place": "one for each town", "Pid": key}
+    assert found == {
+        "customer_id": key,
+        "ZipCode": key,
+        "OZIP": key,
+        "place": "one for each town",
+        "Pid": key,
+    }

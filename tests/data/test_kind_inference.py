@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes.data.amounts import Amount
 from stream_bayes.data.dates import Date
-from stream_bayes.data.features import Numeric
+from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.streams.files.code_columns import may_be_codes
 from stream_bayes.streams.files.csv_format import CSVFormat
@@ -132,7 +132,14 @@ def test_times_that_may_be_durations_are_marked() -> None:
     songs = inferred_kind(Counter(["3:38", "4:18", "4:07", "10:15"]))
     assert (songs.word, songs.doubt) == ("time", "duration?")
     assert "3:38 is read as a time of the day" in songs.warnings[0]
-    for clock in (["9:30", "14:05", "17:45"], ["03:38", "04:18", "09:15"], ["9:30 AM", "10:15 AM"]):
+    marathon = inferred_kind(Counter(["02:09:19", "02:14:10", "04:51:00"]))
+    assert (marathon.word, marathon.doubt) == ("time", "duration?")
+    for clock in (
+        ["02:09:19", "14:05:01"],
+        ["9:30", "14:05", "17:45"],
+        ["03:38", "04:18", "09:15"],
+        ["9:30 AM", "10:15 AM"],
+    ):
         kind = inferred_kind(Counter(clock))
         assert (kind.word, kind.doubt, kind.warnings) == ("time", "", [])
 
@@ -294,12 +301,22 @@ def test_names_of_many_words_may_be_texts_and_addresses_are_names() -> None:
         ([str(10001 + 37 * k % 997) for k in range(30)], True),  # of one length
         ([str(1950 + k) for k in range(30)], False),  # years
         ([str(37 * k % 997) for k in range(30)], False),
+        ([str(1 + 7 * k % 41) for k in range(40)], True),  # places in an order
         ([str(3 * k) for k in range(29)] + ["3"], False),  # comes twice
     ],
 )
 def test_whole_numbers_of_which_none_comes_twice_may_identify_rows(cells: list[str], is_marked: bool) -> None:
     profile = profiled_columns(["n"], [{"n": cell} for cell in cells], CSVFormat())["n"]
     assert profile.may_be_id is is_marked
+
+
+def test_bounds_alone_are_ranges_and_a_last_bound_among_counts_is_marked() -> None:
+    ages = inferred_kind(Counter({"13+": 40, "18+": 30, "all": 20, "7+": 10, "16+": 5}))
+    assert (ages.word, ages.column) == ("range", Nominal(("7+", "13+", "16+", "18+")))
+    children = inferred_kind(Counter({"0": 50, "1": 30, "2": 20, "3+": 10}))
+    assert (children.word, children.doubt, children.numbers["3+"]) == ("number", "range?", 3.0)
+    limits = inferred_kind(Counter([*(f"{k / 10}" for k in range(30)), "<0.1", "<0.2", "<0.3"]))
+    assert (limits.word, limits.doubt) == ("number", "")
 
 
 def test_lists_of_numbers_among_numbers_are_said() -> None:

@@ -14,6 +14,7 @@ import typer
 from stream_bayes.checked_names import closest
 from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.learned_ranges import LearnedRanges, OutsideRows, learned_ranges
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.unseen_values import described, was_learned
 from stream_bayes.core.values.values import shown
@@ -52,8 +53,8 @@ def explain(
     Of a network without a class, show how unexpected each value of the event is, in nats. Where the label is a number,
     show its mean and interval, and what each feature adds to the mean, or what each expert predicts.
 
-    Of a classifier, a value that was never learned says nothing: a warning names it, and the other features answer. If
-    nothing of the event was learned, the exit code is 3.
+    A value that was never learned says nothing: a warning names it, and the other features answer. If nothing of the
+    event was learned, the exit code is 3. A number far outside those that were learned is named, too.
     """
     with exit_on_error():
         model = load_answering(snapshot, key_of(key_env))
@@ -69,6 +70,7 @@ def explain(
         if isinstance(model, BayesNet):
             _print_surprise(model, x, json)
             return
+        ranges = learned_ranges(snapshot, key_of(key_env))
         if isinstance(model, BayesRegressor | MultiTargetRegression):
             if not model.clock:
                 raise NotSupported("the model has not learned anything yet")
@@ -78,17 +80,25 @@ def explain(
                 _print_point_opinions(model, x, json)
             else:
                 _print_contributions(model, x, json)
+            _check_learned(model, x, ranges)
             return
         answer = model.predict_proba_one(x)
         if not answer:
             raise NotSupported("the model has not learned anything yet")
         intervals = model.predict_interval_one(x)
         _print_evidence(model, model.explain_one(x), x, answer, intervals, json)
-        _check_learned(model, x)
+        _check_learned(model, x, ranges)
 
 
-def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
-    """Write a warning for each part of an event that was never learned. Raise `BadValue` if all of it was not."""
+def _check_learned(
+    model: Learner | BayesRegressor | MultiTargetRegression, x: Mapping[str, Any], ranges: LearnedRanges
+) -> None:
+    """Write a warning for each part of an event that was never learned, and for numbers far outside those that were.
+    Raise `BadValue` if nothing of it was learned.
+    """
+    outside = OutsideRows(ranges)
+    outside.add([x])
+    note([f"warning: {line}" for line in outside.far()])
     known = model.store.encoder.features
     present = {name: value for name, value in x.items() if value is not None}
     unseen = [name for name, value in present.items() if not was_learned(model, name, value)]
@@ -96,11 +106,9 @@ def _check_learned(model: Learner, x: Mapping[str, Any]) -> None:
         if name not in known:
             note([f"warning: {name}: no such feature{closest(name, list(map(str, known)))}"])
         else:
-            note([f"warning: {name}: {described(model, name, x[name])}, so it says nothing of the labels"])
+            note([f"warning: {name}: {described(model, name, x[name])}, so it says nothing"])
     if unseen and len(unseen) == len(present):
-        raise BadValue(
-            "nothing of this event was ever learned; the probabilities are those without any feature"
-        )
+        raise BadValue("nothing of this event was ever learned; the answer is that without any feature")
 
 
 def _ranges(intervals: Mapping[Any, tuple[float, float]]) -> dict[str, str]:

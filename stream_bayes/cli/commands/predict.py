@@ -22,9 +22,10 @@ from stream_bayes.cli.commands.snapshots import KeyOption, key_of
 from stream_bayes.cli.data_file import CSVOptions, File, warn_of_misfits, with_kinds
 from stream_bayes.cli.decision_rules import UNSURE, DecisionOptions, MistakeCosts
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.learned_ranges import RANGES, LearnedRanges, OutsideRows
+from stream_bayes.cli.learned_ranges import OutsideRows, learned_ranges
 from stream_bayes.cli.output import JSON, STANDARD_OUTPUT, checked_output, note, print_json
 from stream_bayes.cli.unseen_values import UnseenValues
+from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
 from stream_bayes.core.values.unknown_names import unknown_variable
@@ -32,7 +33,7 @@ from stream_bayes.core.values.values import name_order
 from stream_bayes.data.dates import Date, date_order
 from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.kind_inference import marked_alike, sure_mark
-from stream_bayes.data.schema import Amount, Numeric, Schema
+from stream_bayes.data.schema import Amount, Nominal, Numeric, Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.base import BayesClassifier
@@ -44,14 +45,14 @@ from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import open_private
-from stream_bayes.saving.model_files import load_answering, load_beside, load_learner, load_sets
+from stream_bayes.saving.model_files import load_answering, load_learner, load_sets
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_columns import InferredJSONDecoder
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import json_bytes
-from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
+from stream_bayes.streams.files.table_profile import profile_of
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.sources.constructors import from_file
 from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
@@ -165,9 +166,8 @@ class StrangeRows:
     def __init__(
         self, model: Learner | BayesRegressor | MultiTargetRegression, path: Path, key: bytes | None
     ) -> None:
-        ranges = load_beside(path, RANGES, key)
         self._unseen = UnseenValues(model)
-        self._outside = OutsideRows(LearnedRanges() if ranges is None else LearnedRanges.of_state(ranges))
+        self._outside = OutsideRows(learned_ranges(path, key))
         self._waiting: list[Mapping[Any, Any]] = []
 
     def add(self, xs: Sequence[Mapping[Any, Any]]) -> None:
@@ -344,8 +344,10 @@ def _source_of_network(
     schema: Schema | None = network.schema
     if schema is None:
         # Cells of a variable with texts alone are texts; the kinds of other columns are inferred from the rows.
+        profiles = profile_of(file, only, form=form)
         texts = [name for name in only if all(isinstance(value, str) for value in network.states[name])]
-        schema = with_kinds(inferred_schema(file, Fields(key=key, only=only), form=form), texts)
+        inferred = Schema({name: profiles[name].kind.column for name in only})
+        schema = with_kinds(inferred, texts)
     return CSVSource(file, Fields(key=key, only=only), schema, form=form, misfits="missing")
 
 
@@ -377,11 +379,8 @@ def _source(
         form, names = _layout_of(file, known, options)
         key_only = Fields(key=key)
         if schema is None:
-            # A model without a schema learned values of any kind, so the kinds are inferred from the rows.
-            inferred = inferred_schema(
-                file, Fields(key=key, only=[name for name in names if name in known]), form=form
-            )
-            return CSVSource(file, key_only, inferred, form=form, misfits="missing")
+            schema = _schema_without_one(learner, file, [name for name in names if name in known], form)
+            return CSVSource(file, key_only, schema, form=form, misfits="missing")
         schema = _written_as_here(schema, file, form)
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
     options.refuse(file)
@@ -396,6 +395,26 @@ def _source(
             source.close()
             return TYPED_FILES[kind](file, Fields(key=key, only=known), schema=schema)
     return source
+
+
+def _schema_without_one(
+    learner: Learner | BayesRegressor | MultiTargetRegression,
+    file: Path,
+    names: Sequence[str],
+    form: CSVFormat,
+) -> Schema:
+    """Return the kinds of columns for a model that was given no schema: numbers where it learned numbers and names
+    where it learned names, however the cells look; the rest as the rows show it.
+    """
+    profiles = profile_of(file, names, form=form)
+    columns = {name: profiles[name].kind.column for name in names}
+    encoder = learner.store.encoder if isinstance(learner, BayesClassifier) else None
+    for name, feature in encoder.features.items() if isinstance(encoder, RowEncoder) else ():
+        if name in columns and not feature.measured:
+            columns[name] = Nominal()
+        elif name in columns and not isinstance(columns[name], (Amount, Numeric)):
+            columns[name] = Amount(decimal=form.decimal)
+    return Schema(columns)
 
 
 def _written_as_here(schema: Schema, file: Path, form: CSVFormat) -> Schema:

@@ -11,7 +11,7 @@ import msgspec
 from stream_bayes.checked_names import check_known
 from stream_bayes.cli.comparison.models import arguments_by_model, kinds_of
 from stream_bayes.cli.comparison.request import ComparisonRequest
-from stream_bayes.cli.data_file import label_amount, number_of
+from stream_bayes.cli.data_file import label_amount
 from stream_bayes.cli.output import console, left_out_lines, note, print_json
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.data.amounts import Amount
@@ -21,6 +21,7 @@ from stream_bayes.evaluation.regression import BASELINES, RegressionEvaluation, 
 from stream_bayes.learners.catalogue import REGRESSION, REGRESSORS, TARGET_MODELS, declaration_of
 from stream_bayes.learners.factory import arguments_of, make_regressor, make_target_model
 from stream_bayes.saving.model_files import save
+from stream_bayes.streams.files.telling_columns import number_of
 
 __all__ = ["compare_and_print_regressors"]
 

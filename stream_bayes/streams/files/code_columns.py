@@ -14,7 +14,7 @@ from stream_bayes.streams.files.column_profile import YEARS, ColumnProfile
 __all__ = ["code_kind", "find_numbered_names", "may_be_codes"]
 
 KEY_NAME = re.compile(
-    r"(.*[_\- .])?(?i:[pgtu]?id|idx|uuid|guid|key|code|zip|zipcode|postcode|zcta|fips|cik)|"
+    r"(.*[_\- .])?(?i:[pgtu]?id|idx|uuid|guid|key|code|zcta|cik)|.*(?i:zip|zip_?code|post_?code|fips)|"
     "(.*[a-z](ID|Id|Key|Code|Zip|ZipCode))",
     re.DOTALL,
 )

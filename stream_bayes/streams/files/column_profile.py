@@ -27,6 +27,7 @@ ID_NAME = re.compile(
 )
 ID_SHARE = 1 / 3  # share of distinct values from which a column identifies rows rather than classes
 ID_EVENTS = 20
+MOST_GAPS = 1.5  # numbers up to the highest for each one that is there, of places in an order
 LEAST_CODE_DIGITS = 5  # of numbers of one length, before these may identify rows
 YEARS = range(1500, 2101)  # consecutive numbers that are no identifiers
 
@@ -120,16 +121,23 @@ class ColumnProfile:
 
     @property
     def may_be_id(self) -> bool:
-        """True if no whole number comes twice, and all rise from row to row or are as long as codes are."""
+        """True if no whole number comes twice, and all rise from row to row, are as long as codes are, or are most of
+        those from 0 or 1 on, as a place in an order is.
+        """
         if not self.is_numeric or not self.is_whole or self.kind.misfits[0] or self.kind.word != "number":
             return False
         if not ID_EVENTS <= self.values == self.distinct:
             return False
         rise = all(before < after for before, after in pairwise(self.kind.numbers.values()))
         are_years = YEARS[0] <= self.lowest and self.highest <= YEARS[-1]
-        return (rise and not are_years) or (
-            10 * self.lowest >= 10**LEAST_CODE_DIGITS
-            and (len(str(int(self.lowest))) == len(str(int(self.highest))))
+        are_places = self.lowest in (0.0, 1.0) and self.highest < MOST_GAPS * self.values
+        return (
+            (rise and not are_years)
+            or are_places
+            or (
+                10 * self.lowest >= 10**LEAST_CODE_DIGITS
+                and (len(str(int(self.lowest))) == len(str(int(self.highest))))
+            )
         )
 
     @property

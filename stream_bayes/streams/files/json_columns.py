@@ -18,18 +18,18 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.table_profile import FIRST_ROWS, compare_columns, typed_profiles
+from stream_bayes.streams.files.table_profile import FIRST_ROWS, compare_columns
+from stream_bayes.streams.files.telling_columns import EXAMINED_ROWS, decide_codes, with_telling_blanks
+from stream_bayes.streams.files.typed_columns import record_profiles
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.records.object_decoder import Scalar
 
-__all__ = ["BATCH_ROWS", "EXAMINED_ROWS", "InferredJSONDecoder", "inferred_json_schema"]
+__all__ = ["InferredJSONDecoder", "inferred_json_schema", "json_schema"]
 
 logger = logging.getLogger(__name__)
 
-EXAMINED_ROWS = 200_000  # of a file, for fields that come after its first rows
-BATCH_ROWS = 5_000
 MOST_COUNTED = 100  # names of later fields that are counted each; further ones together
 OTHERS = "..."
 
@@ -89,21 +89,37 @@ class InferredJSONDecoder(JSONDecoder):
         self.late_fields[name if len(self.late_fields) <= MOST_COUNTED else OTHERS] += 1
 
 
-def inferred_json_schema(
-    path: str | os.PathLike[str], fields: Fields, profiles: Mapping[str, ColumnProfile] | None = None
-) -> Schema | None:
-    """Return the schema of a JSON file by its first rows; None if each value is a feature as it is, and no feature
-    is missing. `profiles` are those of its first rows, if there are some already.
+def inferred_json_schema(path: str | os.PathLike[str], fields: Fields) -> Schema | None:
+    """Return the schema of a JSON file by its rows; None if each value is a feature as it is, and no feature is
+    missing.
 
     Raises
     ------
     SourceError
         If the file cannot be read.
     """
-    if profiles is None:
-        with closing(JSONLinesSource(path, JSONDecoder(fields))) as source:
-            profiles = typed_profiles([each.x for each in _events(source, FIRST_ROWS)])
-    if not any(
+
+    def open_rows(schema: Schema | None) -> Source:
+        decoder = JSONDecoder(fields) if schema is None else InferredJSONDecoder(fields, schema)
+        return JSONLinesSource(path, decoder)
+
+    with closing(open_rows(None)) as source:
+        profiles = record_profiles(records_of(source, FIRST_ROWS), fields)
+    decide_codes(profiles, fields, open_rows)
+    schema = json_schema(path, fields, profiles)
+    return None if schema is None else with_telling_blanks(schema, profiles, fields, open_rows)
+
+
+def json_schema(
+    path: str | os.PathLike[str],
+    fields: Fields,
+    profiles: Mapping[str, ColumnProfile],
+    is_needed: bool = False,
+) -> Schema | None:
+    """Return the schema of a JSON file by the profiles of its first rows, and by the fields that come later; None if
+    each value is a feature as it is, and no feature is missing, unless a schema `is_needed`.
+    """
+    if not is_needed and not any(
         isinstance(each.kind.column, ColumnKind) or (each.missing and fields.is_feature(name))
         for name, each in profiles.items()
     ):

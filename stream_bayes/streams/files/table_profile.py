@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from stream_bayes.core.events.event import Event
@@ -17,11 +18,12 @@ from stream_bayes.data.kind_inference import sure_mark
 from stream_bayes.data.schema import Schema
 from stream_bayes.data.texts import MOST_WORDS, Text
 from stream_bayes.errors import SchemaError
-from stream_bayes.streams.contracts.source import records_of
+from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.code_columns import find_numbered_names
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.telling_columns import decide_codes, with_telling_blanks
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = [
@@ -241,18 +243,27 @@ def inferred_schema(
     Schema({'sky': Nominal(), 'wind': Numeric()}, target='rain')
     """
     form = CSVFormat(delimiter=delimiter, missing=tuple(missing)) if form is None else form
+    opened = partial(CSVSource, path, columns=columns)
     # Nothing is missing here: the profile counts the texts that stand for a missing value.
-    with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
+    with closing(opened(fields, form=form)) as source:
         _check_names(path, source.columns, source.fields)
-        names = list(filter(source.fields.is_feature, source.columns))
-        target, label_name = source.fields.target, source.fields.label_name(names)
-    profiles = profile_of(path, names, rows, columns, form)
-    features = {name: profile.kind.column for name, profile in profiles.items()}
-    for name, profile in profiles.items():
-        for warning in profile.kind.warnings:
+        fields = source.fields
+        names = list(filter(fields.is_feature, source.columns))
+        target, label_name = fields.target, fields.label_name(names)
+        # The marks of columns that are no features count, too, unless the features are few of many.
+        profiled = source.columns if fields.only is None else [*names, *fields.all_targets]
+    profiles = profile_of(path, profiled, rows, columns, form)
+
+    def open_rows(schema: Schema | None) -> Source:
+        return opened(fields, schema, form=form, misfits="missing")
+
+    decide_codes(profiles, fields, open_rows)
+    features = {name: profiles[name].kind.column for name in names}
+    for name in names:
+        for warning in profiles[name].kind.warnings:
             logger.warning("%s: column %s: %s", path, name, warning)
     if target is not None:
-        return Schema(features, target=label_name)
+        return with_telling_blanks(Schema(features, target=label_name), profiles, fields, open_rows)
     if "class" in features:
         raise SchemaError(
             f"{path}: the column 'class' has the target's usual name; name the target, or rename the column in "

@@ -133,6 +133,11 @@ class Fields:
         """The fields of several targets; empty for one, or none."""
         return self.target if isinstance(self.target, tuple) else ()
 
+    @property
+    def all_targets(self) -> tuple[str, ...]:
+        """The fields of the targets: several, one, or none."""
+        return (self.target,) if isinstance(self.target, str) else self.targets
+
     def label_name(self, features: Iterable[str]) -> str:
         """Return the name of the label in a schema of these features: the usual one without a target, or of several."""
         return self.target if isinstance(self.target, str) else usual_target(features)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -19,10 +20,11 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.table_profile import has_rows, inferred_schema, profile_of
+from stream_bayes.streams.files.typed_columns import inferred_typed_schema
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
-from stream_bayes.streams.sources.file_formats import TYPED_FILES, format_of
+from stream_bayes.streams.sources.file_formats import TYPED_FILES, TypedSource, format_of
 from stream_bayes.streams.sources.iterable import Item, IterableSource
 
 __all__ = [
@@ -224,7 +226,16 @@ def from_file(
         return from_csv(path, target=target, **roles)
     if kind == "jsonl":
         return from_jsonl(path, target=target, **roles)
-    return TYPED_FILES[kind](path, Fields(target=target, **roles))
+    fields, opener = Fields(target=target, **roles), TYPED_FILES[kind]
+    return opener(
+        path, fields, schema=inferred_typed_schema(fields, partial(_typed_rows, opener, path, fields))
+    )
+
+
+def _typed_rows(
+    opener: Callable[..., TypedSource], path: str | os.PathLike[str], fields: Fields, schema: Schema | None
+) -> TypedSource:
+    return opener(path, fields, schema=schema)
 
 
 def from_jsonl(
