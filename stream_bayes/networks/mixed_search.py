@@ -75,9 +75,11 @@ def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> M
     names = list(schema.features) if schema is not None else [*dict.fromkeys(v for row in rows for v in row)]
     variables = tuple(sorted(names, key=name_order))
     counts = MixedCounts(Structure(dict.fromkeys(variables, ())), declared_variables(schema))
-    read = [counts.read(row) for row in rows]
-    for values in read:
-        counts.note_kinds(values)
+    read = []
+    for row in rows:
+        read.append(counts.read(row))
+        if len(counts.kinds) < len(variables):
+            counts.note_kinds(read[-1])
     if not any(read):
         raise BadValue(f"a search needs rows with values; none of {len(rows):,} has one")
     return MixedSample.of(read, counts.kinds, counts.declared)

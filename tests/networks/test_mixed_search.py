@@ -15,7 +15,7 @@ from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import NumericFamily
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.mixed_scores import MixedScorer, climb_mixed
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, KindChanged
 from stream_bayes.networks import BDeu, HillClimbing, mixed_structure
 from stream_bayes.networks.mixed_search import _mixed_sample
 from tests.hash_seeds import printed_with
@@ -82,6 +82,14 @@ def test_bic_is_that_of_least_squares_in_each_configuration() -> None:
         beside = [row["b"] for row in rows if row["a"] == a]
         expected += beside.count(b) * math.log(beside.count(b) / len(beside))
     assert scorer.score(column["b"], [column["a"]]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_number_that_follows_from_the_other_parents_adds_parameters_and_no_likelihood() -> None:
+    rows = [{**row, "w": 3.0 * row["x"] - row["y"] + 1.0} for row in events(60)]
+    scorer, column = MixedScorer(_mixed_sample(rows, None), 0.0), {v: k for k, v in enumerate("abwxyz")}
+    two, three = [column["x"], column["y"]], [column["x"], column["y"], column["w"]]
+    alone, beside = scorer.score(column["z"], two), scorer.score(column["z"], three)
+    assert beside == pytest.approx(alone - 0.5 * math.log(60), abs=1e-6)
 
 
 def test_structures_over_numbers_with_the_same_independences_have_the_same_score() -> None:
@@ -247,3 +255,10 @@ def test_variables_that_never_come_together_have_no_edge() -> None:
     found = mixed_structure(rows).structure
     assert not {("x", "y"), ("y", "x")} & {*found.edges}
     assert {frozenset(edge) for edge in found.edges} >= {frozenset("ax"), frozenset("by")}
+
+
+def test_a_number_that_becomes_a_name_is_refused() -> None:
+    with pytest.raises(KindChanged, match="'x'"):
+        mixed_structure([{"x": 1.5, "y": "a"}, {"x": "high", "y": "b"}])
+    with pytest.raises(KindChanged, match="'y'"):
+        mixed_structure([{"x": 1.5, "y": "a"}, {"x": 2.5, "y": 3.5}])

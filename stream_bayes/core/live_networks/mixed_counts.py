@@ -295,6 +295,9 @@ class MixedCounts:
             if kind and type(value) is float and -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
                 values[v] = value
                 continue
+            if kind is False and type(value) is str:
+                values[v] = self._kept(v, value)
+                continue
             if is_missing(value):
                 continue
             if kind or (kind is None and _is_measured(value)):

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts.edge_cuts import EdgeCuts, edge_cuts, log_likelihood_of_names
+from stream_bayes.core.counts.edge_cuts import EdgeCuts, edge_cuts
 from stream_bayes.core.live_networks._numeric_family import LIGHT
 from stream_bayes.core.live_networks.mixed_counts import Cuts, Declared
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search import _counting, _linear_scores
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import Value, name_order
@@ -36,6 +36,7 @@ __all__ = ["MixedSample", "MixedScorer", "climb_mixed"]
 
 Floats = NDArray[np.float64]
 GroupColumn = int | tuple[int, int]  # of a name; or of the bins of a number above a name
+MOST_EMPTY = 256  # configurations; of more, those that occur are numbered
 WEAKEST = 3  # parents, of which one is the last
 LEAST_VARIANCE = (
     1e-9  # of that of the variable alone, for BIC: what follows from others has no likelihood at a maximum
@@ -69,9 +70,22 @@ class MixedSample:
     ) -> Self:
         """Return the sample of rows over the variables of `kinds`, `{variable: True if numeric}`, which have values."""
         variables = tuple(sorted(kinds, key=name_order))
-        there = {k: np.array([v in values for values in rows], bool) for k, v in enumerate(variables)}
-        columns = {k: [values[v] for values in rows if v in values] for k, v in enumerate(variables)}
-        numbers = {k: _among(there[k], columns[k], np.float64) for k, v in enumerate(variables) if kinds[v]}
+        columns: dict[int, list[Any]] = {}
+        gaps: dict[int, NDArray[np.bool_]] = {}
+        for k, v in enumerate(variables):
+            columns[k] = [values[v] for values in rows if v in values]
+            if len(columns[k]) < len(rows):
+                gaps[k] = np.array([v in values for values in rows], bool)
+
+        def among_gaps(k: int, values: list[Any], kind: type) -> NDArray[Any]:
+            """Return a column with values in the rows that have it, and 0 in the others."""
+            if k not in gaps:
+                return np.array(values, kind)
+            column: NDArray[Any] = np.zeros(len(rows), kind)
+            column[gaps[k]] = values
+            return column
+
+        numbers = {k: among_gaps(k, columns[k], np.float64) for k, v in enumerate(variables) if kinds[v]}
         codes, sizes = {}, {}
         for k, v in enumerate(variables):
             if not kinds[v]:
@@ -79,10 +93,9 @@ class MixedSample:
                 named = {value for value in times if times[value] > 1} | {*declared.states.get(v, ())}
                 code = {value: number for number, value in enumerate(sorted(named, key=name_order))}
                 once = len(code)  # the code of all that occur once
-                codes[k] = _among(there[k], [code.get(value, once) for value in columns[k]], np.int64)
+                codes[k] = among_gaps(k, [code.get(value, once) for value in columns[k]], np.int64)
                 sizes[k] = once + (len(named) < len({*named, *times}))
         cuts = {k: declared.cuts[v] for k, v in enumerate(variables) if v in declared.cuts}
-        gaps = {k: rows_there for k, rows_there in there.items() if not rows_there.all()}
         return cls(variables, codes, sizes, numbers, cuts, gaps)
 
     def part(self, columns: Iterable[int]) -> Self:
@@ -112,20 +125,24 @@ class MixedScorer:
     last parent is one of the three that add the least to the others: of many parents, all orders are too many.
     """
 
-    def __init__(self, sample: MixedSample, strength: float) -> None:
+    def __init__(self, sample: MixedSample, strength: float, whole: MixedScorer | None = None) -> None:
         self.sample = sample
         self.strength = strength
+        self._whole = whole  # of which this scores some rows
         self.families = 0
         self._parts: dict[frozenset[int], MixedScorer] = {}
         self._scores: dict[tuple[int, frozenset[int]], float] = {}
-        self._groups: dict[tuple[GroupColumn, ...], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._groups: dict[tuple[GroupColumn, ...], tuple[NDArray[np.int64], int]] = {}
         self._cuts: dict[tuple[int, int], EdgeCuts] = {}
         self._bins: dict[tuple[int, int], NDArray[np.int64]] = {}
-        whole = {k: _Scaled.of(column) for k, column in sample.numbers.items() if k not in sample.present}
-        self._spread = {k: column.spread for k, column in whole.items()}
+        numbers = {k: _Scaled.of(column) for k, column in sample.numbers.items() if k not in sample.present}
+        self._spread = {k: column.spread for k, column in numbers.items()}
         # Nothing depends on a number that does not differ; it would make up for the prior of the mean.
-        self._constant = {k for k, column in whole.items() if column.is_constant}
-        self._scaled = {k: column.values for k, column in whole.items()}
+        self._constant = {k for k, column in numbers.items() if column.is_constant}
+        self._scaled = (
+            np.stack([column.values for column in numbers.values()]) if numbers else np.empty((0, 0))
+        )
+        self._line = {k: line for line, k in enumerate(numbers)}
 
     def score(self, child: int, parents: Sequence[int]) -> float:
         """Return the score of a child with these parents."""
@@ -163,7 +180,7 @@ class MixedScorer:
         """Return the scorer over the rows that have some columns."""
         key = frozenset(columns)
         if key not in self._parts:
-            self._parts[key] = MixedScorer(self.sample.part(sorted(key)), self.strength)
+            self._parts[key] = MixedScorer(self.sample.part(sorted(key)), self.strength, self)
         return self._parts[key]
 
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> Floats:
@@ -171,16 +188,16 @@ class MixedScorer:
         return np.array([self.score(child, [*parents, candidate]) for candidate in candidates])
 
     def cuts(self, parent: int, child: int) -> EdgeCuts:
-        """Return the cuts of a number above a name; declared ones cost nothing."""
+        """Return the cuts of a number above a name, over all rows that have both; declared ones cost nothing."""
+        if self._whole is not None:
+            return self._whole.cuts(parent, child)
         edge, sample = (parent, child), self.sample
-        if not sample.present.keys().isdisjoint(edge):
-            return self._part(edge).cuts(parent, child)
         if parent in sample.declared:
             return EdgeCuts(sample.declared[parent], 0.0)
         if edge not in self._cuts:
-            numbers, codes = sample.numbers[parent], sample.codes[child]
-            size, strength = sample.sizes[child], self.strength or 1.0
-            self._cuts[edge] = edge_cuts(numbers, codes, np.ones(len(numbers)), size, strength)
+            rows = sample.part(edge)
+            numbers, codes, weights = rows.numbers[parent], rows.codes[child], np.ones(len(rows))
+            self._cuts[edge] = edge_cuts(numbers, codes, weights, rows.sizes[child], self.strength or 1.0)
         return self._cuts[edge]
 
     def _coded(self, column: GroupColumn) -> tuple[NDArray[np.int64], int]:
@@ -192,84 +209,44 @@ class MixedScorer:
             self._bins[column] = np.searchsorted(cuts, self.sample.numbers[column[0]], side="right")
         return self._bins[column], len(cuts) + 1
 
-    def _grouped(self, names: tuple[GroupColumn, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows sorted by configuration, and where each configuration that occurs begins."""
+    def _grouped(self, names: tuple[GroupColumn, ...]) -> tuple[NDArray[np.int64], int]:
+        """Return the number of the configuration in each row, and how many there are; few of many may occur."""
         if names not in self._groups:
-            number = np.zeros(len(self.sample), np.int64)
-            for p in names:
-                codes, size = self._coded(p)
-                _, number = np.unique(number * size + codes, return_inverse=True)
-            order = np.argsort(number, kind="stable")
-            starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-            self._groups[names] = order, starts
+            if not names:
+                return np.zeros(len(self.sample), np.int64), 1
+            (number, many), (codes, size) = self._grouped(names[:-1]), self._coded(names[-1])
+            number, many = number * size + codes, many * size
+            if many > MOST_EMPTY:
+                occurs = np.bincount(number, minlength=many) > 0
+                number, many = (np.cumsum(occurs) - 1)[number], int(occurs.sum())
+            self._groups[names] = number, many
         return self._groups[names]
 
     def _name(self, child: int, names: tuple[GroupColumn, ...]) -> float:
-        order, starts = self._grouped(names)
+        number, many = self._grouped(names)
         values, rows = self.sample.sizes[child], len(self.sample)
-        group = np.repeat(np.arange(len(starts)), np.diff(starts, append=rows))
-        table = np.zeros((len(starts), values))
-        np.add.at(table, (group, self.sample.codes[child][order]), 1.0)
-        if not self.strength:
-            total = table.sum(axis=1)
-            fit = scipy.special.xlogy(table, table).sum() - scipy.special.xlogy(total, total).sum()
-            configurations = math.prod(self._coded(p)[1] for p in names)
-            return float(fit) - 0.5 * math.log(rows) * configurations * (values - 1)
-        return log_likelihood_of_names(table, self.strength)
+        table = np.bincount(number * values + self.sample.codes[child], minlength=many * values)
+        prior = self.strength / values, self.strength
+        fit: float = _counting.score_family(table.astype(np.float64), 0, many, values, *prior)
+        if self.strength:
+            return fit
+        configurations = math.prod(self._coded(p)[1] for p in names)
+        return fit - 0.5 * math.log(rows) * configurations * (values - 1)
 
     def _number(self, child: int, names: tuple[int, ...], numbers: list[int]) -> float:
-        order, starts = self._grouped(names)
-        columns = np.stack([self._scaled[k][order] for k in (*numbers, child)], axis=1)
-        counts = np.diff(starts, append=len(columns)).astype(np.float64)
-        means = np.add.reduceat(columns, starts) / counts[:, None]
-        away = columns - np.repeat(means, counts.astype(np.int64), axis=0)
-        products = np.add.reduceat(away[:, :, None] * away[:, None, :], starts)
-        units: float = len(columns) * math.log(self._spread[child])
-        if not self.strength:
-            return self._bic(counts, products, names) - units
-        whole: float = self._likelihood(counts, means, products)
-        return float(whole - self._likelihood(counts, means[:, :-1], products[:, :-1, :-1]) - units)
-
-    def _likelihood(self, counts: Floats, means: Floats, products: Floats) -> float:
-        """Return the log marginal likelihood of all numbers, of some configurations."""
-        size = means.shape[1]
-        if size == 0:
-            return 0.0
-        prior, freedom = LIGHT * self.strength, size + 1.0 + self.strength
-        between = prior * counts / (prior + counts)
-        matrix = (
-            products + between[:, None, None] * means[:, :, None] * means[:, None, :] + prior * np.eye(size)
-        )
-        later = freedom + counts
-        likelihood = 0.5 * freedom * size * math.log(prior) - 0.5 * later * np.linalg.slogdet(matrix)[1]
-        likelihood += 0.5 * size * (np.log(prior / (prior + counts)) - counts * math.log(math.pi))
-        likelihood += _multigamma(later, size) - _multigamma(np.array([freedom]), size)
-        return float(likelihood.sum())
-
-    def _bic(self, counts: Floats, products: Floats, names: tuple[int, ...]) -> float:
-        size = products.shape[1]
-        variances = products[:, -1, -1].copy()
-        if size > 1:
-            slopes = np.linalg.pinv(products[:, :-1, :-1], hermitian=True) @ products[:, :-1, -1:]
-            variances -= (slopes * products[:, :-1, -1:]).sum(axis=(1, 2))
-        variances = np.maximum(variances / counts, LEAST_VARIANCE)
-        fit = -0.5 * (counts * (np.log(2.0 * math.pi * variances) + 1.0)).sum()
-        configurations = math.prod(self.sample.sizes[p] for p in names)
-        return float(fit - 0.5 * math.log(len(self.sample)) * configurations * (size + 1))
-
-
-def _multigamma(twice: Floats, size: int) -> Floats:
-    """Return the logarithm of the multivariate gamma function of half of each number."""
-    parts = scipy.special.gammaln(0.5 * (twice[:, None] - np.arange(size)))
-    logs: Floats = parts.sum(axis=1) + 0.25 * size * (size - 1) * math.log(math.pi)
-    return logs
-
-
-def _among(rows: NDArray[np.bool_], values: Sequence[Any], kind: type) -> NDArray[Any]:
-    """Return a column with values in some rows, and 0 in the others."""
-    column: NDArray[Any] = np.zeros(len(rows), kind)
-    column[rows] = values
-    return column
+        number, many = self._grouped(names)
+        rows, size = len(number), len(numbers) + 1
+        members = np.array([self._line[k] for k in (*numbers, child)], np.longlong)
+        room = np.zeros(many), np.zeros((many, size)), np.zeros((many, size, size))
+        columns = self._scaled, members, number.astype(np.intc)
+        units: float = rows * math.log(self._spread[child])
+        if self.strength:
+            prior = LIGHT * self.strength
+            fit: float = _linear_scores.marginal_likelihood(*columns, prior, self.strength, *room)
+            return fit - units
+        parameters = math.prod(self.sample.sizes[p] for p in names) * (size + 1)
+        fit = _linear_scores.greatest_likelihood(*columns, LEAST_VARIANCE, *room)
+        return fit - 0.5 * math.log(rows) * parameters - units
 
 
 class _Scaled(NamedTuple):
