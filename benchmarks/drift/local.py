@@ -25,7 +25,7 @@ from stream_bayes import DriftAdaptive
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.errors import BadStructure
 from stream_bayes.networks import BayesNet, Inference
-from stream_bayes.testing.concepts import drawn_network, with_edges, with_new_tables
+from tests.concepts import drawn_network, with_edges, with_new_tables
 
 __all__ = ["WORLDS", "main", "measured"]
 

@@ -32,7 +32,7 @@ from benchmarks.drift.streams import (
 )
 from stream_bayes import AODE, KDB, TAN, BayesNetClassifier, DriftAdaptive
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.testing.concepts import stream_of, with_new_tables
+from tests.concepts import stream_of, with_new_tables
 
 __all__ = ["KINDS", "LEARNERS", "OPTIONS", "differences", "main"]
 

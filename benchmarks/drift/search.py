@@ -25,7 +25,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadStructure
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.testing.concepts import drawn_network, stream_of, with_edges
+from tests.concepts import drawn_network, stream_of, with_edges
 
 __all__ = ["LENGTHS", "SEEDS", "cases"]
 

@@ -29,7 +29,7 @@ from stream_bayes import AODE, TAN, Binning, DriftAdaptive, LiveChoice
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.saving.river.catalogue import make_adaptive
-from stream_bayes.testing.concepts import (
+from tests.concepts import (
     drawn_network,
     gradual_stream,
     stream_of,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from stream_bayes import Nominal, Schema
 from stream_bayes.networks import BayesNet, HillClimbing, Inference, Sample, Structure, mixed_structure
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 Columns = dict[Any, NDArray[Any]]
 

@@ -21,7 +21,7 @@ import numpy as np
 from stream_bayes import BayesNetClassifier, DriftAdaptive
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks import BayesNet, Inference
-from stream_bayes.testing.concepts import drawn_network, stream_of
+from tests.concepts import drawn_network, stream_of
 
 __all__ = ["behind", "behind_jointly", "gains", "main", "main_stationary"]
 

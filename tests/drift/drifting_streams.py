@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes import DiscreteNetwork, DriftAdaptive
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.saving.river.model_state import model_state, restore_model
-from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
+from tests.concepts import drawn_network, stream_of, with_new_tables
 
 __all__ = [
     "TARGET",

@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes import AODE, TAN, DiscreteNetwork, DriftAdaptive, NaiveBayes
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.testing.concepts import drawn_network, stream_of
+from tests.concepts import drawn_network, stream_of
 
 __all__ = ["LEARNERS", "NETWORKS", "check_staying", "network_of"]
 

@@ -29,7 +29,7 @@ from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfigurati
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.streams.served_models.served import served
-from stream_bayes.testing.concepts import (
+from tests.concepts import (
     drawn_network,
     stream_of,
     with_new_tables,

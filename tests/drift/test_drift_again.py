@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_bayes import KDB, TAN, DriftAdaptive, NaiveBayes
-from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
+from tests.concepts import drawn_network, stream_of, with_new_tables
 from tests.drift.drifting_streams import (
     TARGET,
     Scripted,

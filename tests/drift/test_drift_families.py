@@ -14,7 +14,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.drift.families import family_signals
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadValue
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 from tests.drift.drifting_streams import TARGET, Stream, again, bytes_of, drifting, kinds_logged, losses
 
 LEARNERS: dict[str, Callable[[], Any]] = {

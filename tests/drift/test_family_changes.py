@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive
 from stream_bayes.networks import BayesNet, Inference
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 
 def reported(variables: int, seed: int, number: int) -> tuple[list[Any], list[Any]]:

@@ -11,7 +11,7 @@ from river.datasets import synth
 
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes, Schema
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.testing.concepts import drawn_network, stream_of
+from tests.concepts import drawn_network, stream_of
 from tests.drift.drifting_streams import again, bytes_of
 
 VARIABLES = 8

@@ -11,7 +11,7 @@ from stream_bayes import DriftAdaptive, SlidingWindow, streams
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.networks import BayesNet, Inference
 from stream_bayes.saving.river.model_state import model_state, restore_model
-from stream_bayes.testing.concepts import drawn_network, with_new_tables
+from tests.concepts import drawn_network, with_new_tables
 
 VARIABLES = 7
 sliding: Any = SlidingWindow  # of a BayesNet it makes a BayesNet

@@ -14,7 +14,7 @@ from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.networks import HillClimbing, Structure
-from stream_bayes.testing.concepts import drawn_network, stream_of
+from tests.concepts import drawn_network, stream_of
 
 Events = list[tuple[dict[str, Any], Any]]
 

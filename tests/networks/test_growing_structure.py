@@ -32,7 +32,7 @@ from stream_bayes.networks import (
     sample_of,
     score,
 )
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 
 def events_of(network: Any, count: int, seed: int) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from stream_bayes.networks import (
     to_pyagrum,
     write_bif,
 )
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 LAWN = {"sprinkler": [], "rain": [], "lawn": ["sprinkler", "rain"]}
 STATES: dict[str, Any] = {"sprinkler": [True, False], "rain": [True, False], "lawn": ["wet", "dry"]}

@@ -11,7 +11,7 @@ import pytest
 from stream_bayes import BayesNet, BayesNetClassifier, Schema
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.networks import Inference, Posterior
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 NETWORK = drawn_network(6, 4)
 NAMES = NETWORK.structure.variables

@@ -13,7 +13,7 @@ import pytest
 from stream_bayes import BayesNet, BayesNetClassifier, DriftAdaptive
 from stream_bayes.errors import BadValue, BudgetExceeded, NoValueKnown, UnknownFeature
 from stream_bayes.networks import Inference
-from stream_bayes.testing.concepts import drawn_network
+from tests.concepts import drawn_network
 
 ROWS = 20 * [("yes", "off", "wet"), ("no", "on", "wet"), ("no", "off", "dry"), ("no", "off", "dry")]
 EVENTS = [{"rain": rain, "sprinkler": sprinkler, "lawn": lawn} for rain, sprinkler, lawn in ROWS]
