@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,9 @@ from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 
-__all__ = ["HalfLifeChoice", "HalfLifeLeader", "check_half_lives"]
+__all__ = ["HalfLifeChoice", "HalfLifeLeader", "OfHalfLives"]
+
+L = TypeVar("L", bound=Any)  # a classifier or a regressor
 
 
 class HalfLifeLeader(NamedTuple):
@@ -53,7 +55,65 @@ def check_half_lives(half_lives: Any) -> None:
             check_number("half_lives", half_life, above=True)
 
 
-class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchClassifier):
+class OfHalfLives(Generic[L]):
+    """A learner around its members, copies of one template with a half-life each; the one with the least loss leads."""
+
+    learner: L
+    half_lives: Sequence[float | None]
+    loss_half_life: float
+
+    def _make_members(self) -> None:
+        """Check the arguments, and make the members, with no loss yet."""
+        if self.learner.half_life is not None:
+            raise BadValue("the learner must have no half_life of its own; half_lives are its half-lives")
+        check_half_lives(self.half_lives)
+        check_number("loss_half_life", self.loss_half_life, above=True)
+        self._members: list[L] = [
+            self.learner.clone({"half_life": half_life}) for half_life in self.half_lives
+        ]
+        self._losses = [0.0] * len(self._members)
+        self._leader = self._since = 0
+
+    def _order_of_learning(self) -> list[int]:
+        """Return the order in which the members learn a sample: first those that fade, as they need more memory. All
+        refuse the same samples, so the first one refuses before any has learned.
+        """
+        return sorted(range(len(self._members)), key=lambda number: self.half_lives[number] is None)
+
+    def _add_losses(self, losses: Iterable[float]) -> None:
+        """Add the loss of each member at an event that all have learned."""
+        left = 2.0 ** (-1.0 / self.loss_half_life)
+        self._losses = [loss * left + new for loss, new in zip(self._losses, losses, strict=True)]
+
+    def _choose_leader(self) -> None:
+        best = min(range(len(self._losses)), key=self._losses.__getitem__)
+        if best != self._leader:
+            self._leader, self._since = best, self.clock
+
+    @property
+    def members(self) -> Sequence[L]:
+        """The learners, in the order of the half-lives."""
+        return self._members
+
+    @property
+    def leader_(self) -> HalfLifeLeader:
+        """The half-life with the least loss, and the event since which it has led."""
+        return HalfLifeLeader(self.half_lives[self._leader], self._since)
+
+    @property
+    def losses_(self) -> dict[float | None, float]:
+        """The fading loss of each half-life, in nats; of regressors, above the best at each event."""
+        return dict(zip(self.half_lives, self._losses, strict=True))
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned."""
+        return int(self._members[0].clock)
+
+
+class HalfLifeChoice(
+    OfHalfLives[BayesClassifier], ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchClassifier
+):
     """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is
@@ -87,8 +147,6 @@ class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatc
     (10.0, 'night')
     """
 
-    learner: BayesClassifier
-
     def __init__(
         self,
         learner: BayesClassifier,
@@ -103,16 +161,9 @@ class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatc
         self.loss_half_life = loss_half_life
         self.rate = rate
         check_learner(learner)
-        if learner.half_life is not None:
-            raise BadValue("the learner must have no half_life of its own; half_lives are its half-lives")
-        check_half_lives(half_lives)
         check_choice("combine", combine, ("best", "mixture"))
-        check_number("loss_half_life", loss_half_life, above=True)
         check_number("rate", rate, above=True)
-        self._members = [learner.clone({"half_life": half_life}) for half_life in half_lives]
-        self._losses = [0.0] * len(self._members)
-        self._leader = 0
-        self._since = 0
+        self._make_members()
 
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
         """Learn a sample: all of it, or nothing if any part is refused."""
@@ -125,19 +176,12 @@ class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatc
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        # All refuse the same samples, and the first refuses before any has learned; those that fade need more memory.
         answers: list[dict[Any, float]] = [{}] * len(self._members)
-        for number in sorted(range(len(answers)), key=lambda number: self.half_lives[number] is None):
+        for number in self._order_of_learning():
             answers[number] = self._members[number].predict_learn_one(x, y, w)
         answer = self._combined(answers)
-        left = 2.0 ** (-1.0 / self.loss_half_life)
-        self._losses = [
-            loss * left + w * log_loss(chances, y)
-            for loss, chances in zip(self._losses, answers, strict=True)
-        ]
-        best = min(range(len(self._losses)), key=self._losses.__getitem__)
-        if best != self._leader:
-            self._leader, self._since = best, self.clock
+        self._add_losses([w * log_loss(chances, y) for chances in answers])
+        self._choose_leader()
         return answer
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
@@ -195,11 +239,6 @@ class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatc
         return self._members[0].classes_
 
     @property
-    def members(self) -> Sequence[BayesClassifier]:
-        """The learners, in the order of the half-lives."""
-        return self._members
-
-    @property
     def schema(self) -> Schema | None:
         """The schema of the learner."""
         return self.learner.schema
@@ -235,21 +274,6 @@ class HalfLifeChoice(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatc
             label: min(1.0, math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True)))
             for label in answers[0]
         }
-
-    @property
-    def clock(self) -> int:
-        """The number of events that were learned."""
-        return self._members[0].clock
-
-    @property
-    def leader_(self) -> HalfLifeLeader:
-        """The half-life with the least loss, and the event since which it has led."""
-        return HalfLifeLeader(self.half_lives[self._leader], self._since)
-
-    @property
-    def losses_(self) -> dict[float | None, float]:
-        """The fading loss of each half-life, in nats."""
-        return dict(zip(self.half_lives, self._losses, strict=True))
 
     @property
     def _multiclass(self) -> bool:

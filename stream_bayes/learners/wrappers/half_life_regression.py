@@ -10,10 +10,10 @@ from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import is_number
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import argument_names, check_number
+from stream_bayes.learners.base.arguments import argument_names
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.regressors.linear import BayesianRegression
-from stream_bayes.learners.wrappers.half_life_choice import HalfLifeLeader, check_half_lives
+from stream_bayes.learners.wrappers.half_life_choice import OfHalfLives
 from stream_bayes.learners.wrappers.wrapped_regressors import RegressorWrapper, check_regressor
 
 __all__ = ["HalfLifeRegression"]
@@ -21,7 +21,7 @@ __all__ = ["HalfLifeRegression"]
 MOST_LOSS = 20.0  # nats by which the best may be ahead at one event, so that no event decides alone
 
 
-class HalfLifeRegression(RegressorWrapper):
+class HalfLifeRegression(OfHalfLives[BayesRegressor], RegressorWrapper):  # type: ignore[override]  # arguments as properties
     """A regressor once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each target is predicted by all before they learn it. The loss of each, minus the log density of the target, fades;
@@ -65,55 +65,23 @@ class HalfLifeRegression(RegressorWrapper):
         check_regressor(learner)
         if "half_life" not in (argument_names(type(learner).__init__) or ()):
             raise BadValue(f"a {type(learner).__name__} has no half_life; take BayesianRegression")
-        if learner.half_life is not None:
-            raise BadValue("the learner must have no half_life of its own; half_lives are its half-lives")
-        check_half_lives(half_lives)
-        check_number("loss_half_life", loss_half_life, above=True)
-        self._members = [learner.clone({"half_life": half_life}) for half_life in half_lives]
-        self._losses = [0.0] * len(self._members)
-        self._leader = self._since = 0
+        self._make_members()
 
     def learn_one(self, x: X, y: float, w: float = 1.0) -> None:
         """Learn a sample: all of it, or nothing if any part is refused."""
         target = read_target(y)
         densities = [each.predict_distribution_one(x).log_density(target) for each in self._members]
-        # All refuse the same samples, and the first refuses before any has learned; those that fade need more memory.
-        for number in sorted(range(len(densities)), key=lambda number: self.half_lives[number] is None):
+        for number in self._order_of_learning():
             self._members[number].learn_one(x, y, w)
         if w and all(map(math.isfinite, densities)):
-            left, most = 2.0 ** (-1.0 / self.loss_half_life), max(densities)
-            self._losses = [
-                loss * left + float(w) * min(most - density, MOST_LOSS)
-                for loss, density in zip(self._losses, densities, strict=True)
-            ]
-        best = min(range(len(self._losses)), key=self._losses.__getitem__)
-        if best != self._leader:
-            self._leader, self._since = best, self.clock
+            most = max(densities)
+            self._add_losses([float(w) * min(most - density, MOST_LOSS) for density in densities])
+        self._choose_leader()
 
     @property
     def model_(self) -> BayesRegressor:
         """The regressor with the half-life that leads."""
         return self._members[self._leader]
-
-    @property
-    def members(self) -> Sequence[BayesRegressor]:
-        """The regressors, in the order of the half-lives."""
-        return self._members
-
-    @property
-    def leader_(self) -> HalfLifeLeader:
-        """The half-life with the least loss, and the event since which it has led."""
-        return HalfLifeLeader(self.half_lives[self._leader], self._since)
-
-    @property
-    def losses_(self) -> dict[float | None, float]:
-        """The fading loss of each half-life, in nats above the best at each event."""
-        return dict(zip(self.half_lives, self._losses, strict=True))
-
-    @property
-    def clock(self) -> int:
-        """The number of events that were learned."""
-        return self._members[0].clock
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
