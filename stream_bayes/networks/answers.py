@@ -127,11 +127,6 @@ def log_probability_of_evidence(live: LiveInference, evidence: X) -> float:
     return live.engine().log_probability(evidence_of(live.network(), evidence))
 
 
-def _within(network: CountedNetwork, x: X) -> dict[Any, Any]:
-    """Return an event without what the network does not have."""
-    return {name: given for name, given in x.items() if name in network.structure}
-
-
 def _is_soft(x: X) -> bool:
     """Return True if there is soft evidence: likelihoods of values."""
     return any(isinstance(given, Mapping) for given in x.values())
@@ -183,7 +178,7 @@ def _log_probability(
         novel = _novel(
             network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen
         )
-        given = {v: value for v, value in _within(network, x).items() if v not in novel}
+        given = {v: value for v, value in x.items() if v in network.structure and v not in novel}
         found = live.engine().log_probability(evidence_of(network, given))
         return found + sum(_log_novel(network, v, unseen) for v in novel), novel
     reading = live.joint_reading()

@@ -41,7 +41,7 @@ def evidence_of_network(
         if network.states[variable] != empty.states[variable]:
             raise _inexact(model, f"declare all values of {shown(variable)}, in the schema")
         if posterior is None or prior is None:  # the probabilities of a class that were given
-            counts = _class_weights(model)
+            counts = np.asarray(model.store.tables.class_weight)[: len(model.store.encoder.labels)]
             evidence.append(float(counts @ np.log(network.table(variable))))
             continue
         if not (prior > 0.0).all():
@@ -56,10 +56,6 @@ def evidence_of_network(
             )
         evidence.append(log_evidence_of(prior, posterior))
     return math.fsum(evidence)
-
-
-def _class_weights(model: Any) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    return np.asarray(model.store.tables.class_weight)[: len(model.store.encoder.labels)]
 
 
 def _fault(model: Any) -> str | None:

@@ -339,7 +339,7 @@ class Handover:
                     entry["surprise"] = as_json(surprise)
                 if "features" in self._keep:
                     entry["x"] = as_json(event.x)
-                entry |= self._shown_headings(event.x)
+                entry |= {} if self._product is None else self._product.headings_of(event.x, self._headings)
                 entries.append(entry)
         total = dropped + sum(len(batch.events) for batch in answered)
         labels = [
@@ -393,9 +393,6 @@ class Handover:
         except (OSError, StreamBayesError) as error:
             logger.warning("a label could not be written: %s", error)
             return answer | {"error": str(error)}
-
-    def _shown_headings(self, x: Any) -> dict[str, str]:
-        return {} if self._product is None else self._product.headings_of(x, self._headings)
 
     def _answer(self, message: ChannelMessage) -> None:
         with suppress(OSError):  # the service has ended

@@ -311,7 +311,8 @@ class Discretizer(OpenCuts):
         measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
         loaded: dict[int, CutsAndRange] = {}
         for slot, cuts, edges in saved["cuts"]:
-            expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
+            ascend = _finite(cuts) and _rise(cuts)
+            expect(slot in measured and ascend and len(cuts) < self.bins.most, "its cuts are none")
             expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")
             vocabulary = self.encoder.nominal[slot].vocabulary
             expect(vocabulary.values == bin_names(cuts), "its bins are not those of its cuts")
@@ -390,7 +391,3 @@ def _finite(numbers: Any) -> bool:
 
 def _rise(numbers: Any) -> bool:
     return all(low < high for low, high in pairwise(numbers))
-
-
-def _ascend(cuts: Any) -> bool:
-    return _finite(cuts) and _rise(cuts)

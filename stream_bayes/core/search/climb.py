@@ -8,9 +8,9 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from stream_bayes.core.search.constraints import ROUNDING, edge_matrix
 from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.values.values import Value
 
-__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws", "ScoredFamilies"]
+__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws", "ScoredFamilies", "finished"]
 
 MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15  # the step of SplitMix64
@@ -30,6 +30,7 @@ ADD, REMOVE, REVERSE = range(3)  # kinds of changes, as `_climbing` numbers them
 KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reverse")
 
 ByteTable = NDArray[np.uint8]
+T = TypeVar("T")
 
 
 class NamedRows(Protocol):
@@ -333,3 +334,13 @@ class Draws:
         while len(drawn) < min(number, limit):
             drawn[self.below(limit)] = None
         return list(drawn)
+
+
+def finished(slices: Generator[None, None, T]) -> T:
+    """Run a generator of slices of work to its end, and return what it returns."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result

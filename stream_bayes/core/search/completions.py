@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import GAMMA, MASK, Climb, ClimbLimits
+from stream_bayes.core.search.climb import GAMMA, MASK, Climb, ClimbLimits, finished
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import AIC
@@ -57,13 +57,7 @@ def completed(sample: Sample, seed: int = 0) -> Sample:
     >>> len(whole) // len(gappy), whole.has_gaps, round(whole.weight, 6)
     (10, False, 200.0)
     """
-    steps = completing(sample, seed)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            answer: Sample = end.value
-            return answer
+    return finished(completing(sample, seed))
 
 
 def completing(sample: Sample, seed: int = 0) -> Generator[None, None, Sample]:

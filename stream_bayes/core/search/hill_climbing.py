@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws, ScoredFamilies
+from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws, ScoredFamilies, finished
 from stream_bayes.core.search.constraints import edge_matrix
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
 from stream_bayes.core.search.search_result import Move, SearchResult
@@ -108,13 +108,7 @@ class HillClimbing(ScoreSearch):
         allowed = self.allowed(names) if later is None else self.allowed(names) & (~later | required)
         limits = ClimbLimits(allowed, required, self.max_parents, max_families=self.max_families)
         start = Structure.from_edges(self.required, names) if start is None else start
-        slices = self.search_in_slices(scorer, start, limits, Watching(_never, _unheard), None)
-        while True:
-            try:
-                next(slices)
-            except StopIteration as end:
-                result: SearchResult = end.value
-                return result
+        return finished(self.search_in_slices(scorer, start, limits, Watching(_never, _unheard), None))
 
     def search_in_slices(
         self,

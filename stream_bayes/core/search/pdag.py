@@ -113,14 +113,11 @@ class PDAG:
         answer: list[list[int]] = [[] for _ in left]
         while left.any():
             # A vertex that no arrow leaves can come last. There is always one, as arrows form no cycle.
-            last = [v for v in np.flatnonzero(left)[::-1].tolist() if self._may_end(v, left)]
+            last = [v for v in np.flatnonzero(left)[::-1].tolist() if not (self.arrows[v] & left).any()]
             v = next((v for v in last if self._is_simple(v, left)), last[0])
             answer[v] = np.flatnonzero(self.joined[v] & left).tolist()
             left[v] = False
         return answer
-
-    def _may_end(self, v: int, left: Flags) -> bool:
-        return not (self.arrows[v] & left).any()
 
     def _is_simple(self, v: int, left: Flags) -> bool:
         """Return True if each vertex with an undirected edge to v is joined to all other neighbours of v."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import ClimbLimits
+from stream_bayes.core.search.climb import ClimbLimits, finished
 from stream_bayes.core.search.completions import completing, without_unsure
 from stream_bayes.core.search.constraints import (
     against_tiers,
@@ -132,12 +132,7 @@ class ScoreSearch(ABC):
         slices = self.slices(
             sample, start, rng=rng, should_stop=should_stop, progress=progress, scorer=scorer
         )
-        while True:
-            try:
-                next(slices)
-            except StopIteration as end:
-                result: SearchResult = end.value
-                return result
+        return finished(slices)
 
     def slices(
         self,

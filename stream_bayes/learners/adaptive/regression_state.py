@@ -125,7 +125,10 @@ def load_panel(
             f"root_{k} is singular",
         )
         each.root, each.turn = root.ravel(), turn
-    expect(set(saved) == set(panel_names(panel)), "its arrays are not those of its columns")
+    expect(
+        set(saved) == {name.removeprefix(PREFIX) for name in panel_arrays(panel)},
+        "its arrays are not those of its columns",
+    )
 
 
 def _load_tree(panel: RegressionPanel, saved: Mapping[str, Array]) -> None:
@@ -136,11 +139,6 @@ def _load_tree(panel: RegressionPanel, saved: Mapping[str, Array]) -> None:
     )
     panel.set_tree(columns, saved["tree_cuts"])
     panel.tree = load_tree(saved, 1 + len(columns), TREE_LIFE)
-
-
-def panel_names(panel: RegressionPanel) -> list[str]:
-    """Return the names of the arrays, without the prefix."""
-    return [name.removeprefix(PREFIX) for name in panel_arrays(panel)]
 
 
 def _fill(owner: Any, name: str, values: Array, shape: tuple[int, ...]) -> None:

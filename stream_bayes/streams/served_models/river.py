@@ -69,7 +69,10 @@ class ServedRiver:
         # A model that no snapshot can hold still runs; a pipeline with snapshots refuses it at the first one.
         with suppress(CannotSave):
             fix_order(model)
-        self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
+        self._weighted = (
+            isinstance(self._last, BayesClassifier)
+            or "w" in inspect.signature(self._last.learn_one).parameters
+        )
 
     @property
     def _last(self) -> Any:
@@ -240,7 +243,3 @@ def refusals(name: str, x: Any) -> Iterator[None]:
                 "transformer select), or declare them numeric in [schema.features]"
             )
         raise BadValue(detail) from error
-
-
-def _parameters(model: Any) -> Any:
-    return inspect.signature(model.learn_one).parameters

@@ -84,7 +84,7 @@ class Paced(SourceAround):
             return self._released(min(limit, len(self._waiting)))
         due = self._due(limit)
         if not due and self._waiting:
-            self._sleep(max(0.0, min(self._until_next(), LONGEST_SLEEP)))
+            self._sleep(max(0.0, min(self._wait_for(self._waiting[0], self._clock()), LONGEST_SLEEP)))
             due = self._due(limit)
         return self._released(due)
 
@@ -123,9 +123,6 @@ class Paced(SourceAround):
                 break
             count += 1
         return count
-
-    def _until_next(self) -> float:
-        return self._wait_for(self._waiting[0], self._clock())
 
     def _wait_for(self, record: Record, now: float) -> float:
         """Return the seconds until a record is due; 0 or less if it is due already."""
