@@ -253,43 +253,39 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
     class_samples = class_weight if tables.exact else np.zeros(classes)
     class_peak = np.zeros(classes)
     old_classes = old.layout.classes
-    old_used = np.asarray(old.layout.used)[: layout.features]
-    here, there = layout.positions_of(old_used), old.layout.positions_of(old_used)
-    runs = min(layout.features, old.layout.features)
-    numbers = min(numeric, tables.gaussians.features)
-    for new, now, rows, old_rows in (
-        (values.weight, old.weight, here, there),
-        (values.samples, old.samples, here, there),
-        (values.present, old.present, slice(runs), slice(runs)),
-        (values.present_samples, old.present_samples, slice(runs), slice(runs)),
-        *(
-            (
-                getattr(gaussians, name),
-                getattr(tables.gaussians, name),
-                slice(numbers * rows),
-                slice(numbers * rows),
-            )
-            for name, rows in MOMENTS.items()
-        ),
-    ):
-        grid(new, classes)[rows, :old_classes] = grid(now, old_classes)[old_rows]
     class_weight[:old_classes] = tables.class_weight
     class_samples[:old_classes] = tables.class_samples
     class_peak[:old_classes] = tables.class_peak
+    runs = min(layout.features, old.layout.features)
+    if runs:
+        used = np.asarray(old.layout.used)[:runs]
+        here, there = layout.positions_of(used), old.layout.positions_of(used)
+        for new, now, rows, old_rows in (
+            (values.weight, old.weight, here, there),
+            (values.samples, old.samples, here, there),
+            (values.present, old.present, slice(runs), slice(runs)),
+            (values.present_samples, old.present_samples, slice(runs), slice(runs)),
+        ):
+            grid(new, classes)[rows, :old_classes] = grid(now, old_classes)[old_rows]
     values.recount()
-    if tables.pairs is not None and pairs is not None:
-        grid(pairs.weight, classes)[layout.pairs_of(old_used), :old_classes] = grid(
+    if runs and tables.pairs is not None and pairs is not None:
+        grid(pairs.weight, classes)[layout.pairs_of(used), :old_classes] = grid(
             tables.pairs.weight, old_classes
-        )[old.layout.pairs_of(old_used)]
-        if tables.pairs.beside is not None:
-            pairs.beside = np.zeros(layout.positions * layout.features * classes)
+        )[old.layout.pairs_of(used)]
+    if tables.pairs is not None and tables.pairs.beside is not None and pairs is not None:
+        pairs.beside = np.zeros(layout.positions * layout.features * classes)
+        if runs:
             beside = np.asarray(pairs.beside).reshape(-1, layout.features, classes)
             before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, old_classes)
             beside[here, :runs, :old_classes] = before[there, :runs]
-    if tables.triples is not None and triples is not None:
-        grid(triples.weight, classes)[layout.triples_of(old_used), :old_classes] = grid(
+    if runs and tables.triples is not None and triples is not None:
+        grid(triples.weight, classes)[layout.triples_of(used), :old_classes] = grid(
             tables.triples.weight, old_classes
-        )[old.layout.triples_of(old_used)]
+        )[old.layout.triples_of(used)]
+    numbers = min(numeric, tables.gaussians.features)
+    for name, rows in MOMENTS.items() if numbers else ():
+        moments = grid(getattr(gaussians, name), classes)[: numbers * rows]
+        moments[:, :old_classes] = grid(getattr(tables.gaussians, name), old_classes)[: numbers * rows]
     if tables.co_moments is not None:
         co_moments = CoMoments(numeric, classes)
         if tables.co_moments.beside is not None:
