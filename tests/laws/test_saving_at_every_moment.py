@@ -44,7 +44,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.testing.growing_streams import GrowingStream
 from stream_bayes.testing.laws_of_states import goes_on_as_if_never_saved
 
-EVENTS = 120 if stream_bayes.compiled else 20
+EVENTS = 90 if stream_bayes.compiled else 20
 SOAK_STREAMS = 2_000
 SHORT: dict[str, Any] = {"binning": Binning(after=4, window=32)}
 SMALL: dict[str, Any] = {"memory_budget": 60_000, **SHORT}

@@ -13,7 +13,7 @@ from stream_bayes.learners.catalogue import LEARNERS, declaration_of
 from stream_bayes.learners.factory import make_learner
 from tests.builds import EVERYTHING
 
-DRAWS = 400 if EVERYTHING else 120
+DRAWS = 240 if EVERYTHING else 120
 ERRORS = 4.0
 ASKED: dict[str, dict[str, Any]] = {
     "names": {"f0": "a", "f1": "b", "f2": "a"},

@@ -178,7 +178,7 @@ def test_the_variance_of_numbers_is_that_of_draws_of_mean_and_covariance() -> No
     ],
 )
 def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, least: float) -> None:
-    rng, inside, worlds = np.random.default_rng(5), 0, 300
+    rng, inside, worlds = np.random.default_rng(5), 0, 150
     for _ in range(worlds):
         model: Any = make()
         prior = rng.dirichlet(np.ones(3))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,6 +44,12 @@ def costs(model: SpamFilter) -> tuple[float, float]:
 
 
 def trained(mails: Mails) -> SpamFilter:
+    """A filter that has learned these mails; each order of them is learned once."""
+    return copy.deepcopy(_trained(tuple(mails)))
+
+
+@cache
+def _trained(mails: tuple[tuple[bytes, str], ...]) -> SpamFilter:
     model = SpamFilter()
     for raw, label in mails:
         model.learn_one(raw, label)

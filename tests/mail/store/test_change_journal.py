@@ -69,7 +69,18 @@ def test_a_change_is_one_append_and_one_sync(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("survives", list(Survives))
+def test_no_acknowledged_change_is_lost_at_a_crash(tmp_path: Path, survives: Survives) -> None:
+    crash_everywhere(tmp_path, survives, list(Survives).index(survives), 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("survives", list(Survives))
 def test_no_acknowledged_change_is_lost_at_any_crash(tmp_path: Path, survives: Survives) -> None:
+    crash_everywhere(tmp_path, survives, 0, 1)
+
+
+def crash_everywhere(tmp_path: Path, survives: Survives, first: int, step: int) -> None:
+    """Crash at every `step`-th operation."""
     expected = states()
 
     home_in(tmp_path / "first")
@@ -86,7 +97,7 @@ def test_no_acknowledged_change_is_lost_at_any_crash(tmp_path: Path, survives: S
     counted = FaultyFileSystem()
     assert list(run(tmp_path / "counted", counted))[-1] == len(CHANGES)
     assert any("rename filter.zip" in done for done in counted.operations) and len(counted.operations) > 30
-    for number in range(1, len(counted.operations) + 1):
+    for number in range(1 + first, len(counted.operations) + 1, step):
         directory, acknowledged = tmp_path / str(number), 0
         with suppress(Crash):
             for acknowledged in run(directory, FaultyFileSystem(number, survives)):  # noqa: B007  # the last one

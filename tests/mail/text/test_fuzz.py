@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.mail.text.transfer_encodings import fast_parser_is_installed
 
 ROOT = Path(__file__).parents[3]
-SHORT = 400
+SHORT = 200
 
 
 def digests(parsers: list[str], seed: int, count: int) -> list[list[str]]:

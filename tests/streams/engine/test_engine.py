@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -35,14 +35,15 @@ from tests.streams.lists import STREAM, ListSink, ListSource
 EVENTS = 230
 
 
-def stream() -> list[Record]:
+@cache
+def stream() -> tuple[Record, ...]:
     """Samples with labels, and a few records that cannot be decoded."""
-    return [
+    return tuple(
         BadRecord("not_json", "expected an object", b"[", position=event.position)
         if event.position % 50 == 7
         else event
         for event in days(EVENTS)
-    ]
+    )
 
 
 class Pipeline:
@@ -133,10 +134,20 @@ def test_the_first_snapshot_is_empty_and_comes_before_the_first_commit(tmp_path:
     assert found.snapshot.outputs == {"predictions": 0, "dead_letters": 0}
 
 
+def test_a_crash_at_an_operation_on_the_snapshots_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    crash_at_operations(count(1, 3), tmp_path)
+
+
+@pytest.mark.soak
 def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    crash_at_operations(count(1), tmp_path)
+
+
+def crash_at_operations(numbers: Iterator[int], tmp_path: Path) -> None:
+    """Crash at each of these operations, as far as there are so many."""
     # How many operations there are depends on how often the writer is still busy when a snapshot is due.
     events = 40
-    for number in count(1):
+    for number in numbers:
         pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=Schedule(every_events=15))
         files = FaultyFileSystem(crash_at=number)
         try:
@@ -151,10 +162,24 @@ def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(t
     assert number > 40
 
 
+@pytest.mark.parametrize(("first", "survives"), [(1, Survives.SYNCED), (2, Survives.NAMES)])
+def test_a_power_cut_at_an_operation_on_state_and_outputs_leaves_no_trace(
+    tmp_path: Path, first: int, survives: Survives
+) -> None:
+    cut_power_at(count(first, 2), tmp_path, survives)
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("survives", [Survives.SYNCED, Survives.NAMES])
 def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
     tmp_path: Path, survives: Survives
 ) -> None:
+    cut_power_at(count(1), tmp_path, survives)
+
+
+def cut_power_at(numbers: Iterator[int], tmp_path: Path, survives: Survives) -> None:
+    """Cut the power at each of these operations, as far as there are so many."""
+
     def files_after(directory: Path, files: FileSystem) -> list[bytes]:
         store = SnapshotStore(directory / "state", file_system=files)
         engine = Engine(
@@ -173,7 +198,7 @@ def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
         return [found.snapshot.to_bytes(), *outputs]
 
     expected = files_after(tmp_path / "whole", FileSystem())
-    for number in count(1):
+    for number in numbers:
         files = FaultyFileSystem(crash_at=number, survives=survives)
         try:
             files_after(tmp_path / str(number), files)
