@@ -91,7 +91,8 @@ screenshots: setup  ## take the pictures of the page that the documentation show
 test-mail-systems: setup  ## run the filter in Postfix, rspamd, Dovecot, procmail and systemd's programs
 	$(call say,test: the spam filter in mail systems)
 	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m 'not soak' tests/mail_systems \
-		tests/mail/server/test_mail_systems.py tests/mail/filter/test_other_filters.py
+		tests/mail/server/test_mail_systems.py tests/mail/server/test_users_in_mail_systems.py \
+		tests/mail/filter/test_other_filters.py
 
 .PHONY: test-pure
 test-pure: setup

@@ -100,3 +100,18 @@ def test_hooks_call_the_tools_of_the_environment_and_download_nothing() -> None:
     assert [repo["repo"] for repo in repos] == ["local"]
     for hook in repos[0]["hooks"]:
         assert hook["language"] == "system" and hook["entry"].startswith(".venv/bin/")
+
+
+def test_tests_that_need_a_program_of_mail_systems_run_where_ci_installs_it() -> None:
+    program = "|".join(
+        re.findall(r"for program in (.*); do", (ROOT / ".ci" / "run").read_text("utf-8"))[0].split()
+    )
+    target = (ROOT / "Makefile").read_text("utf-8").partition("\ntest-mail-systems:")[2].partition("\n\n")[0]
+    texts = {path: path.read_text("utf-8") for path in (ROOT / "tests" / "mail").rglob("test_*.py")}
+    needing = {
+        path.relative_to(ROOT).as_posix()
+        for path, text in texts.items()
+        if "skipif" in text and re.search(rf"""which\(["']({program})["']\)""", text)
+    }
+    assert len(needing) > 2
+    assert {path for path in needing if path not in target} == set()
