@@ -38,7 +38,8 @@ __all__ = ["LatentClass"]
 
 X = Mapping[Any, Any]
 MOST_VARIABLES = 64
-TOGETHER = 10  # events that are counted together
+TOGETHER = 10  # events that are counted together, at most
+FEWEST_TOGETHER = 3  # likewise, at least
 
 
 class LatentClass(HiddenModel, base.AnomalyDetector):
@@ -75,7 +76,8 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
     the fading sum of log-densities of events before each was learned. Class numbers change when another number or
     restart answers.
 
-    Ten events are counted together: before the first ten, answers are those of the random priors.
+    Ten events are counted together, in the beginning as many as were counted before, at least three. One class, which
+    answers first unless `classes` excludes it, has no random prior: its answers are the smoothed shares and moments.
 
     Missing values are summed out. Memory: for each number of classes, `restarts` times classes times values numbers.
 
@@ -156,7 +158,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         windows = self.store.fresh()
         self.store.learn(windows, seen)
         self._pending.append(windows)
-        if len(self._pending) >= TOGETHER:
+        if len(self._pending) >= min(TOGETHER, max(FEWEST_TOGETHER, 0.5 * self.store.events)):
             self.store.count_each(self._pending)
             self._pending = []
         if not self._takes_all:

@@ -161,3 +161,12 @@ def test_features_in_any_order_make_the_same_classes() -> None:
         other.learn_one({v: row[v] for v in ("sound", "b", "a")})
     assert one.score_one(rows[0]) == other.score_one(rows[0])
     assert one.classify_one(rows[1]) == other.classify_one(rows[1])
+
+
+def test_first_answers_are_smoothed_shares() -> None:
+    for seed in range(5):
+        model = LatentClass(seed=seed)
+        model.learn_many({"sound": name} for name in "uuuuvu")
+        assert model.query("sound")["u"] == pytest.approx(5 / 6, abs=0.15)
+        model.learn_many({"sound": "v"} for _ in range(12))
+        assert model.query("sound")["v"] > 0.6

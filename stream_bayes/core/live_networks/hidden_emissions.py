@@ -8,7 +8,7 @@ All arrays have the copies of a chain first. Expected counts fade when the chain
 A state's numbers have a normal-inverse-gamma posterior, of which the predictive distribution is Student's t. Its prior
 is worth `PRIOR` events for the mean and `DEGREES` for the variance. It lies where the variable's numbers lie by
 themselves: its mean is theirs plus so many of their deviations as a standard normal draw, which differs between copies
-and states, and its variance is theirs.
+and states, and its variance is theirs. A state that is the only one of its copy has no draws: its prior is their mean.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ class NameEmission:
         return codes[value]
 
     def _widen(self, code: int) -> None:
-        prior = self._make_rng((self.variable + 1, code)).gamma(1.0, PRIOR, (*self.shape, 1))
+        prior = np.full((*self.shape, 1), PRIOR)
+        if self.shape[1] > 1:  # a state alone needs nothing that sets it apart
+            prior = self._make_rng((self.variable + 1, code)).gamma(1.0, PRIOR, prior.shape)
         self._prior = np.concatenate([self._prior, prior], axis=2)
         self.shown = np.concatenate([self.shown, np.zeros_like(prior)], axis=2)
         self.times = np.append(self.times, 0.0)
@@ -147,7 +149,8 @@ class NumberEmission:
     """The moments of numbers in each state of each copy."""
 
     def __init__(self, variable: int, shape: tuple[int, int], make_rng: MakeRng) -> None:
-        self._offsets = make_rng((variable + 1,)).standard_normal(shape)
+        is_alone = shape[1] == 1
+        self._offsets = np.zeros(shape) if is_alone else make_rng((variable + 1,)).standard_normal(shape)
         self.weights: Floats = np.zeros(shape)
         self.means: Floats = np.zeros(shape)
         self.squares: Floats = np.zeros(shape)
