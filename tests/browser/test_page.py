@@ -468,7 +468,9 @@ def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, t
         assert complaints(driver) == [] and errors(driver) == []
 
 
-def test_a_network_of_numbers_shows_the_errors_of_each_and_its_events(driver: Any, tmp_path: Path) -> None:
+def test_a_network_of_numbers_shows_the_errors_and_the_density_of_each_and_its_events(
+    driver: Any, tmp_path: Path
+) -> None:
     rng = random.Random(5)
     lines: list[dict[str, Any]] = [
         {"day": n, "wind": rng.gauss(3, 1), "sky": rng.choice(("grey", EVIL))} for n in range(800)
@@ -496,6 +498,27 @@ def test_a_network_of_numbers_shows_the_errors_of_each_and_its_events(driver: An
         driver.find_element("id", "tab-history").click()
         wait_until(lambda: "rain: " in text(driver, "#panel-history tbody"))
         assert "waits" not in text(driver, "#panel-history tbody")
+        driver.find_element("id", "tab-model").click()
+        bars = "#panel-model .belief[role=button][aria-label]"
+        wait_until(lambda: driver.find_elements("css selector", bars))
+        named = {
+            each.get_attribute("aria-label").split(":")[0]: each
+            for each in driver.find_elements("css selector", bars)
+        }
+        spread = client.post("/v1/query", {"evidence": {}})["posteriors"]
+        highest = [*spread["wind"]["probabilities"]][-1]
+        assert (
+            min(spread["rain"]["probabilities"].values()) > 0.05
+        )  # bars of a number alone are equally probable
+        named[f"wind is {highest}"].find_element("css selector", "text").click()
+        wait_until(lambda: "surprise of" in text(driver, "#panel-model .toolbar"))
+        assert "(a density)" in text(driver, "#panel-model .toolbar")
+        given = client.post("/v1/query", {"evidence": {"wind": highest}})["posteriors"]["rain"]
+        for value, p in given["probabilities"].items():
+            assert f": {100 * p:.1f}\N{NO-BREAK SPACE}%" in named[f"rain is {value}"].get_attribute(
+                "aria-label"
+            )
+        assert [*given["probabilities"].values()][-1] > 0.9
         assert complaints(driver) == [] and errors(driver) == []
 
 
