@@ -62,6 +62,14 @@ def text(driver: Any, selector: str) -> str:
     return found
 
 
+def rows_of(driver: Any, table: str) -> list[list[str]]:
+    """Return the texts of the cells of each row of the body of a table."""
+    script = """return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map(
+        (row) => [...row.children].map((cell) => cell.textContent))"""
+    found: list[list[str]] = driver.execute_script(script, table)
+    return found
+
+
 def has_text(driver: Any, tab: str) -> bool:
     return len(text(driver, f"#panel-{tab}")) > 120
 
@@ -258,6 +266,46 @@ def test_the_newest_values_stand_beside_the_names_of_the_lines(
     assert [len(chart.find_elements("css selector", "canvas")) for chart in charts] == [1, 1, 1, 1]
 
 
+def test_the_lag_has_the_unit_that_the_source_counts(driver: Any, stream: tuple[Engine, Client]) -> None:
+    open_page(driver, stream[1], "now")
+    wait_until(lambda: "0\u00a0bytesof the file behind" in text(driver, "#panel-now .tiles"))
+    wait_until(lambda: "lag 0\u00a0bytes" in text(driver, "#panel-now .charts"))
+    assert "positions" not in text(driver, "#panel-now")
+
+
+def test_reliability_and_each_label_over_time_are_those_of_the_service(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    _, client = stream
+    measures = client.get("/v1/evaluation")["measures"]
+    newest = client.get("/v1/evaluation/parts")["curve"][-1]["by_label"]
+    open_page(driver, client, "quality")
+    table, kinds = "#panel-quality [aria-label^='Of the newest events']", ("precision", "recall", "f1")
+    wait_until(lambda: len(rows_of(driver, table)) == 2)
+    assert {row[0]: row[2:] for row in rows_of(driver, table)} == {
+        label: [percent(each[kind]) for kind in kinds]
+        for label, each in measures["windowed"]["by_label"].items()
+    }
+    diagram = driver.find_element("css selector", "#panel-quality svg.reliability")
+    assert len(diagram.find_elements("css selector", "circle")) == len(measures["reliability"]) > 0
+    drawn = diagram.get_attribute("aria-label")
+    for each in measures["reliability"]:
+        assert f"at {percent(each['confidence'])}, {percent(each['accuracy'])} are right" in drawn
+    for label, each in newest.items():
+        driver.execute_script(
+            "const field = document.getElementById('label-over-time'); field.value = arguments[0];"
+            "field.dispatchEvent(new Event('change'))",
+            label,
+        )
+        shown = [f"{name} {percent(each[name.lower()])}" for name in ("precision", "recall", "F1")]
+        legend = driver.execute_script(
+            "return [...document.querySelectorAll('#panel-quality .chart')]"
+            ".find((each) => each.textContent.startsWith('One label over time')).textContent"
+        )
+        assert all(words in legend for words in shown), (legend, shown)
+    assert errors(driver) == []
+
+
 def test_without_a_token_there_is_nothing_to_correct_with(driver: Any, stream: tuple[Engine, Client]) -> None:
     driver.get(f"http://127.0.0.1:{stream[1].port}/")
     driver.execute_script("sessionStorage.clear()")
@@ -392,6 +440,89 @@ def test_a_report_is_the_page_in_one_file_that_asks_nobody(
     asked = driver.execute_script("return performance.getEntriesByType('resource').map((each) => each.name)")
     assert all(name.startswith("data:") for name in asked)
     assert "pwned" not in driver.title and errors(driver) == []
+
+
+# -- features and services ---------------------------------------------------------------------------------------------
+
+
+def test_drifts_of_features_have_adjusted_p_values_and_shares_of_what_is_missing_and_new(
+    driver: Any, tmp_path: Path
+) -> None:
+    rng, lines = random.Random(2), []
+    for n in range(800):
+        skies = ("grey", "blue") if n < 400 else ("grey", "red")
+        wind = None if n >= 400 and n % 2 else rng.gauss(0, 1)
+        event = {
+            "day": n,
+            "sky": rng.choice(skies),
+            "wind": wind,
+            "calm": rng.gauss(0, 1),
+            "rain": rng.choice("yn"),
+        }
+        lines.append(json.dumps(event))
+    (tmp_path / "days.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    plain = STREAM.replace('kind = "tan"', 'kind = "nb"').replace("drift = {}\n", "").partition("[[")[0]
+    with running(tmp_path, plain) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 800, 60)
+        wait_until(
+            lambda: sum(client.get("/v1/history?limit=1")[name] for name in ("kept", "left_out")) == 800
+        )
+        found = {each["name"]: each for each in client.get("/v1/drifts/features?against=older")["features"]}
+        assert [found[name]["has_drifted"] for name in ("sky", "wind", "calm")] == [True, True, False]
+        missing = found["wind"]["missing"]
+        assert missing["now"] > 0.4 > 0.2 > missing["before"] and found["sky"]["unseen"] > 0.2
+        open_page(driver, client, "drift")
+        driver.execute_script(
+            "const field = document.getElementById('against'); field.value = 'older';"
+            "field.dispatchEvent(new Event('change'))"
+        )
+        wait_until(lambda: "2 of 3 features have drifted" in text(driver, "#panel-drift"))
+        assert "adjusted for all tests together (Benjamini and Hochberg" in text(driver, "#panel-drift")
+        summaries = {
+            name: text(driver, f"#panel-drift details[data-name='{name}'] summary") for name in found
+        }
+        assert f"unseen {percent(found['sky']['unseen'])}" in summaries["sky"]
+        assert "drifted: p " in summaries["sky"] and "drifted" not in summaries["calm"]
+        assert (
+            f"missing {percent(missing['before'])} → {percent(missing['now'])}, p < 0.001"
+            in summaries["wind"]
+        )
+        assert f"p {found['calm']['p']:.3f}" in summaries["calm"]
+        assert complaints(driver) == [] and errors(driver) == []
+
+
+def test_pipelines_stand_side_by_side_with_what_ails_them(driver: Any, tmp_path: Path) -> None:
+    (gone,) = free_ports(1)
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_days(tmp_path / name, 60 if name == "one" else 90)
+    with running(tmp_path / "other", pipeline_text("nb").replace('"weather"', '"other-days"')) as (
+        engine,
+        other,
+    ):
+        wait_until(lambda: engine.step.learned == 90)
+        wait_until(lambda: other.get("/v1/status")["status"].get("processed") == 90)
+        others = "".join(
+            f'[[serve.others]]\nurl = "http://127.0.0.1:{port}"\n' for port in (other.port, gone)
+        )
+        with running(tmp_path / "one", pipeline_text("nb").replace("[schema", f"{others}[schema")) as (
+            own,
+            client,
+        ):
+            wait_until(lambda: own.step.learned == 60)
+            open_page(driver, client, "pipelines")
+            table = "#panel-pipelines"
+            wait_until(lambda: [row[1:3] for row in rows_of(driver, table)][:1] == [["running", "60"]])
+            mine, theirs, none = rows_of(driver, table)
+            accuracy = percent(other.get("/v1/status")["status"]["measures"]["accuracy"])
+            assert mine[0] == "weather, this one"
+            assert theirs[:3] == ["other-days", "running", "90"] and theirs[5] == accuracy
+            assert "does not answer" in none[1]
+            links = driver.find_elements("css selector", f"{table} tbody a")
+            assert [each.get_attribute("href").rstrip("/") for each in links] == [
+                f"http://127.0.0.1:{port}" for port in (other.port, gone)
+            ]
+            assert complaints(driver) == [] and errors(driver) == []
 
 
 # -- a network -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ const CLOCK = 60; // the width of a time
 const LEAST_DRAG = 4; // pixels; less is a click
 
 export class Chart {
-  // `lines`: [{ label, colour (name of a CSS variable), of (a point to a number), isRight (of an axis of its own) }]
+  // `lines`: [{ label, colour (name of a CSS variable), of (a point to a number), isRight (of an axis of its own), text (a
+  // number with its unit) }]
   // `hasOwnTime`: its points are at the times of events, which are not those of the other charts.
   constructor(title, lines, { isShare = false, hasOwnTime = false } = {}) {
     this.hasOwnTime = hasOwnTime;
@@ -33,7 +34,7 @@ export class Chart {
   show(points) {
     this.data = [points.map((point) => point.time), ...this.lines.map((line) => points.map((point) => line.of(point) ?? null))];
     const last = points.length - 1;
-    const now = last < 0 ? "nothing yet" : this.lines.map((line, place) => `${line.label} ${this.text(this.data[place + 1][last])}`).join(", ");
+    const now = last < 0 ? "nothing yet" : this.lines.map((line, place) => `${line.label} ${this.text(this.data[place + 1][last], line)}`).join(", ");
     this.place.setAttribute("aria-label", `${this.title}, now: ${now}`);
     if (this.plot && this.made >= 3) this.plot.setData(this.data); else this.make();
     this.label(this.plot ? this.plot.cursor.idx : null);
@@ -46,12 +47,13 @@ export class Chart {
   // The values at a point; of the newest one if there is none under the pointer.
   label(place) {
     const times = this.data[0], at = place ?? times.length - 1;
-    this.values.forEach((value, line) => { value.textContent = this.text(this.data[line + 1][at]); });
+    this.values.forEach((value, line) => { value.textContent = this.text(this.data[line + 1][at], this.lines[line]); });
     this.moment.textContent = place === null || place === undefined || !times[at] ? "" : new Date(1000 * times[at]).toLocaleTimeString();
   }
 
-  text(value) {
+  text(value, line) {
     if (value === null || value === undefined) return "–";
+    if (line.text) return line.text(value);
     return this.isShare ? `${(100 * value).toFixed(1)}\u00a0%` : figure(value);
   }
 

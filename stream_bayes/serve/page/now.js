@@ -34,7 +34,7 @@ export class Now {
     for (const chart of this.charts || []) range.charts.delete(chart);
     this.charts = [...(isNumbers ? chartsOfNumbers() : chartsOfLabels()), new Chart("Events a second, and lag", [
       { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
-      { label: "lag", colour: "orange", of: (point) => lagOf(point), isRight: true },
+      { label: "lag", colour: "orange", of: (point) => lagOf(point), isRight: true, text: (value) => withUnit(value, this.lagUnit) },
     ])];
     this.band = isNumbers ? new Chart("Newest events: number, interval and label", [
       { label: "prediction", colour: "blue", of: (event) => event.prediction },
@@ -65,6 +65,7 @@ export class Now {
       if (this.curve.length > MOST_POINTS) this.curve.splice(0, this.curve.length - MOST_POINTS);
       this.redraw();
     }
+    this.lagUnit = Object.values(status.lag_units || {})[0];
     const dead = Object.values(status.dead || {}).reduce((sum, count) => sum + count, 0);
     const newest = (status.snapshots || {}).newest;
     const now = Date.now() / 1000;
@@ -153,11 +154,13 @@ function lagByUnit(lag, units) {
   return byUnit;
 }
 
+function withUnit(behind, unit) { return unit === "bytes" ? size(behind) : figure(behind); }
+
 // The lag as a text, and what it counts.
 export function lagTile(lag, units) {
   const byUnit = [...lagByUnit(lag, units)];
   if (!byUnit.length) return ["unknown", "the end of the source"];
-  const shown = byUnit.map(([unit, behind]) => (unit === "bytes" ? size(behind) : figure(behind)));
+  const shown = byUnit.map(([unit, behind]) => withUnit(behind, unit));
   return [shown.join(" + "), `${byUnit.map(([unit]) => (unit === "bytes" ? "of the file" : unit)).join(", ")} behind`];
 }
 
