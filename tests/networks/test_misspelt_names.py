@@ -278,7 +278,7 @@ def test_tiers_hold_once_their_variables_have_come() -> None:
     assert ("effect", "cause") in growing.structure.edges
 
 
-@pytest.mark.parametrize("path", ["x.xdsl", "x.net", "x", "x.bif.zip", "x.BIF"])
+@pytest.mark.parametrize("path", ["x.xdsl", "x.net", "x", "x.bif.zip", "x.BIFXML"])
 def test_only_files_of_the_format_are_written(path: str, tmp_path: Path) -> None:
     with pytest.raises(BadValue, match=r"ends in \.bif or \.bif\.gz"):
         write_bif(network(), tmp_path / path)

@@ -99,7 +99,7 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
     True
     """
     name = os.fspath(path)
-    if not name.endswith((".bif", ".bif.gz")):
+    if not name.casefold().endswith((".bif", ".bif.gz")):
         raise BadValue(
             f"path: expected a name that ends in .bif or .bif.gz, got {name!r}; write_network writes other formats"
         )

@@ -23,7 +23,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise BadFormat(f"{source}: expected at most {MOST_BYTES:,} bytes of a network, got more")
-    if source.endswith(".gz"):
+    if source.casefold().endswith(".gz"):
         try:
             data = unpacked(data, MOST_BYTES, "gzip")
         except BadValue as error:
@@ -33,7 +33,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a private file, compressed if its name ends in `.gz`, without a time: equal networks are equal files."""
-    write_private(Path(path), gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
+    write_private(
+        Path(path), gzip.compress(data, mtime=0) if os.fspath(path).casefold().endswith(".gz") else data
+    )
 
 
 def as_text(data: bytes, source: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from stream_bayes.core.inference.influence_diagram import InfluenceDiagram
@@ -64,6 +65,17 @@ ENDINGS = {
     ".xdsl": _with_diagrams(draft_of_xdsl, xdsl_text, xdsl_diagram_text),
     ".net": _with_diagrams(_draft_of_net, net_text, net_diagram_text),
 }
+
+
+NOT_READ = {
+    ".dne": "Netica",
+    ".neta": "Netica",
+    ".dsl": "GeNIe 1",
+    ".dsc": "Microsoft's MSBN",
+    ".xbl": "BayesiaLab",
+    ".o3prm": "pyAgrum",
+    ".uai": "the UAI competitions",
+}  # formats by ending, of which the error names the tool
 
 
 def read_network(path: str | os.PathLike[str], *, tolerance: float = FILE_TOLERANCE) -> DiscreteNetwork:
@@ -215,10 +227,18 @@ def write_diagram(diagram: InfluenceDiagram, path: str | os.PathLike[str]) -> No
 
 
 def _format_of(name: str, *, of_diagrams: bool = False) -> NetworkFormat:
-    plain = name.removesuffix(".gz")
+    plain = name.casefold().removesuffix(".gz")
     able = {ending: each for ending, each in ENDINGS.items() if each.draft is not None or not of_diagrams}
     for ending, chosen in able.items():
         if plain.endswith(ending):
             return chosen
     what = "path: influence diagrams: expected" if of_diagrams else "path: expected"
-    raise BadValue(f"{what} a name that ends in {', '.join(able)}, or one of these and .gz; got {name!r}")
+    ending = Path(plain).suffix
+    why = (
+        f"; files of {NOT_READ[ending]} are not read: save it as one of these there, or in GeNIe"
+        if ending in NOT_READ
+        else ""
+    )
+    raise BadValue(
+        f"{what} a name that ends in {', '.join(able)}, or one of these and .gz; got {name!r}{why}"
+    )

@@ -12,7 +12,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat, BadValue
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.files import network_bytes, xml_elements
-from stream_bayes.networks.files.network_files import read_network, write_network
+from stream_bayes.networks.files.network_files import read_diagram, read_network, write_network
 
 ROWS = np.random.default_rng(5).dirichlet(np.ones(3), (2, 4))
 NETWORK = DiscreteNetwork(
@@ -106,6 +106,24 @@ def test_what_is_no_network_is_refused_with_its_reason(
     with pytest.raises(BadFormat, match=fault) as refused:
         read_network(path)
     assert str(refused.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [("n.dne", "Netica"), ("N.DSL", "GeNIe 1"), ("n.xbl.gz", "BayesiaLab"), ("n.json", None)],
+)
+def test_a_format_of_another_tool_is_refused_by_name(name: str, tool: str | None, tmp_path: Path) -> None:
+    for refused in (read_network, read_diagram, lambda path: write_network(NETWORK, path)):
+        with pytest.raises(BadValue, match=r"\.xdsl") as error:
+            refused(tmp_path / name)
+        assert (f"files of {tool} are not read" in str(error.value)) == (tool is not None)
+
+
+def test_endings_in_capitals_are_those_formats(tmp_path: Path) -> None:
+    write_network(NETWORK, tmp_path / "N.XDSL")
+    write_network(NETWORK, tmp_path / "N.BIF.GZ")
+    assert (tmp_path / "N.XDSL").read_text().startswith("<?xml")
+    assert read_network(tmp_path / "N.XDSL") == read_network(tmp_path / "N.BIF.GZ") == NETWORK
 
 
 @pytest.mark.parametrize("ending", ["xml", "xdsl", "net"])
