@@ -8,7 +8,8 @@ from typing import Any
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
-from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, climb_mixed
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, search_mixed
+from stream_bayes.core.search.order_search import BOSS
 from stream_bayes.core.search.scores import BIC
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import name_order, shown
@@ -23,12 +24,12 @@ __all__ = ["mixed_structure"]
 
 def mixed_structure(
     rows: Native,
-    search: HillClimbing | None = None,
+    search: HillClimbing | BOSS | None = None,
     score: str = "marginal-likelihood",
     strength: float = 1.0,
     schema: Schema | None = None,
 ) -> SearchResult:
-    """Search for the structure of a `MixedNetwork` over rows of names and numbers, by hill climbing.
+    """Search for the structure of a `MixedNetwork` over rows of names and numbers.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ def mixed_structure(
         A data frame, or a list of dicts. What parents add to a variable is compared over the rows that have all of
         them, and counts for as many rows as have the variable.
     search
-        The constraints, limits and restarts; its own score is for names and has to be left out.
+        `HillClimbing`, or `BOSS`, which leaves local maxima and takes some ten times as long, with constraints, limits
+        and restarts. Its own score is for names and has to be left out. None: `HillClimbing()`.
     score
         `"marginal-likelihood"`, with the prior of the network, or `"bic"`.
     strength
@@ -60,15 +62,15 @@ def mixed_structure(
     >>> model = MixedNetwork(found.structure)
     """
     search = HillClimbing() if search is None else search
-    if not isinstance(search, HillClimbing):
-        raise BadValue(f"search must be HillClimbing(...) or None, not {shown(search)}")
+    if not isinstance(search, HillClimbing | BOSS):
+        raise BadValue(f"search must be HillClimbing(...), BOSS(...) or None, not {shown(search)}")
     if search.score != BIC():
         raise BadValue(f"search has the score {search.score} of names; leave it out there, and give score=")
     check_choice("score", score, ("marginal-likelihood", "bic"))
     check_number("strength", strength, above=True)
     sample = _mixed_sample([*events_in(rows)], schema)
     scorer = MixedScorer(sample, float(strength) if score == "marginal-likelihood" else 0.0)
-    return climb_mixed(search, scorer)
+    return search_mixed(search, scorer)
 
 
 def _mixed_sample(rows: Sequence[Mapping[Any, Any]], schema: Schema | None) -> MixedSample:

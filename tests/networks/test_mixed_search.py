@@ -14,9 +14,9 @@ from stream_bayes import MixedNetwork
 from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import NumericFamily
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.mixed_scores import MixedScorer, climb_mixed
+from stream_bayes.core.search.mixed_scores import MixedScorer, search_mixed
 from stream_bayes.errors import BadValue, KindChanged
-from stream_bayes.networks import BDeu, HillClimbing, mixed_structure
+from stream_bayes.networks import BOSS, BDeu, ExactSearch, HillClimbing, mixed_structure
 from stream_bayes.networks.mixed_search import _mixed_sample
 from tests.hash_seeds import printed_with
 from tests.networks.test_mixed_network import GRAPH, events
@@ -245,7 +245,7 @@ def test_no_family_of_more_parents_than_allowed_is_scored() -> None:
             return super().score(child, parents)
 
     scorer = Noting(_mixed_sample(events(200), None), 1.0)
-    found = climb_mixed(HillClimbing(max_parents=1), scorer).structure
+    found = search_mixed(HillClimbing(max_parents=1), scorer).structure
     assert max(len(found.parents(v)) for v in found.variables) == 1
     assert scorer.most == 1
 
@@ -262,3 +262,47 @@ def test_a_number_that_becomes_a_name_is_refused() -> None:
         mixed_structure([{"x": 1.5, "y": "a"}, {"x": "high", "y": "b"}])
     with pytest.raises(KindChanged, match="'y'"):
         mixed_structure([{"x": 1.5, "y": "a"}, {"x": 2.5, "y": 3.5}])
+
+
+def drawn_rows(seed: int, count: int, size: int) -> list[dict[str, Any]]:
+    """Draw rows of a random network of names and numbers: every third variable has names."""
+    rng = np.random.default_rng(seed)
+    parents: list[list[int]] = []
+    for v in range(size):
+        most = min(v, int(rng.integers(0, 4)))
+        parents.append(rng.choice(v, most, replace=False).tolist() if most else [])
+    edges = [(p, v) for v in range(size) for p in parents[v]]
+    slope = {edge: rng.uniform(0.4, 1.2) * rng.choice([-1, 1]) for edge in edges}
+    shift = {edge: rng.normal(0.0, 1.5, 3) for edge in edges}
+    columns: list[Any] = []
+    for v in range(size):
+        number, shares = rng.normal(size=count) * 0.7, rng.gumbel(size=(count, 3))
+        for p in parents[v]:
+            if v % 3 == 0 and p % 3 == 0:
+                shares += np.eye(3)[columns[p]] * 2.0 * slope[p, v]
+            elif v % 3 and p % 3:
+                number += slope[p, v] * columns[p]
+            elif v % 3:
+                number += shift[p, v][columns[p]]
+        columns.append(number if v % 3 else shares.argmax(axis=1))
+    name = [f"v{k}" for k in rng.permutation(size)]
+    return [
+        {name[v]: float(columns[v][k]) if v % 3 else "abc"[columns[v][k]] for v in range(size)}
+        for k in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", [8, 10, 13])
+def test_orders_leave_local_maxima_of_hill_climbing_over_names_and_numbers(seed: int) -> None:
+    rows = drawn_rows(seed, 150, 8)
+    climbed, ordered = mixed_structure(rows), mixed_structure(rows, BOSS())
+    assert ordered.score > climbed.score + 10.0 and ordered.finished
+    sample = _mixed_sample(rows, None)
+    column = {v: k for k, v in enumerate(sample.variables)}
+    parents = [[column[p] for p in ordered.structure.parents(v)] for v in sample.variables]
+    assert MixedScorer(sample, 1.0).total(parents) == pytest.approx(ordered.score, rel=1e-9)
+    banned = ordered.structure.edges[0]
+    within = mixed_structure(rows, BOSS(forbidden=[banned], max_parents=2, restarts=2)).structure
+    assert banned not in within.edges and max(len(within.parents(v)) for v in within) <= 2
+    with pytest.raises(BadValue, match="BOSS"):
+        mixed_structure(rows, ExactSearch())  # type: ignore[arg-type]

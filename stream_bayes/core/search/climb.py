@@ -8,9 +8,9 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search import _climbing
 from stream_bayes.core.search.constraints import ROUNDING, edge_matrix
+from stream_bayes.core.search.scored_families import ScoredFamilies
 from stream_bayes.core.search.search_result import Move, SearchResult
-from stream_bayes.core.values.values import Value
 
-__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws", "ScoredFamilies", "finished"]
+__all__ = ["GAMMA", "MASK", "Climb", "ClimbLimits", "Draws", "finished"]
 
 MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15  # the step of SplitMix64
@@ -31,32 +31,6 @@ KINDS: tuple[Literal["add", "remove", "reverse"], ...] = ("add", "remove", "reve
 
 ByteTable = NDArray[np.uint8]
 T = TypeVar("T")
-
-
-class NamedRows(Protocol):
-    """Rows that families are scored over."""
-
-    @property
-    def variables(self) -> tuple[Value, ...]:
-        """The variables, by column."""
-
-
-class ScoredFamilies(Protocol):
-    """Scores of families, by columns; `families` counts those that were computed."""
-
-    @property
-    def sample(self) -> NamedRows:
-        """The rows."""
-
-    @property
-    def families(self) -> int:
-        """The number of families scored."""
-
-    def score(self, child: int, parents: Sequence[int]) -> float:
-        """Return the score of a child with these parents."""
-
-    def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> NDArray[np.float64]:
-        """Return the scores of a child with these parents and each candidate in turn."""
 
 
 @dataclass(frozen=True)

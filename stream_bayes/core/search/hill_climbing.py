@@ -6,12 +6,11 @@ from collections.abc import Generator
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws, ScoredFamilies, finished
-from stream_bayes.core.search.constraints import edge_matrix
+from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
+from stream_bayes.core.search.scored_families import ScoredFamilies
 from stream_bayes.core.search.search_result import Move, SearchResult
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
@@ -86,30 +85,6 @@ class HillClimbing(ScoreSearch):
     def single_climb(self) -> HillClimbing:
         return replace(self, restarts=0)
 
-    def climb(
-        self,
-        scorer: ScoredFamilies,
-        start: Structure | None = None,
-        later: NDArray[np.bool_] | None = None,
-    ) -> SearchResult:
-        """Search over other scores than `search` has, such as those of names and numbers; `score` is not used.
-
-        Parameters
-        ----------
-        scorer
-            The scores of families.
-        start
-            Where the search begins. Default: the structure with only the required edges.
-        later
-            True at [parent, child] of edges that are not added unless they are required.
-        """
-        names = scorer.sample.variables
-        required = edge_matrix(self.required, names, "required")
-        allowed = self.allowed(names) if later is None else self.allowed(names) & (~later | required)
-        limits = ClimbLimits(allowed, required, self.max_parents, max_families=self.max_families)
-        start = Structure.from_edges(self.required, names) if start is None else start
-        return finished(self.search_in_slices(scorer, start, limits, Watching(_never, _unheard), None))
-
     def search_in_slices(
         self,
         scorer: ScoredFamilies,
@@ -128,11 +103,3 @@ class HillClimbing(ScoreSearch):
             yield from climb.restart(draws)
             yield from climb.run()
         return climb.result()
-
-
-def _never() -> bool:
-    return False
-
-
-def _unheard(families: int, score: float) -> None:
-    """Ignore the progress of a search."""

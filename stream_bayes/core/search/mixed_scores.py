@@ -1,4 +1,4 @@
-"""Scores of families over names and numbers, for the climbs of `HillClimbing`.
+"""Scores of families over names and numbers, for `HillClimbing` and `BOSS`.
 
     marginal likelihood   names: Dirichlet, `strength` for each configuration; numbers: normal-inverse-Wishart, the
                           prior of `core.live_networks.mixed_families`; so a family's score is the log-probability of
@@ -25,14 +25,16 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts.edge_cuts import EdgeCuts, edge_cuts
 from stream_bayes.core.live_networks._numeric_family import LIGHT
-from stream_bayes.core.live_networks.mixed_counts import Cuts, Declared
+from stream_bayes.core.live_networks.family_sums import Cuts
+from stream_bayes.core.live_networks.mixed_counts import Declared
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search import _counting, _linear_scores
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.order_search import BOSS
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import Value, name_order
 
-__all__ = ["MixedSample", "MixedScorer", "climb_mixed"]
+__all__ = ["MixedSample", "MixedScorer", "search_mixed"]
 
 Floats = NDArray[np.float64]
 GroupColumn = int | tuple[int, int]  # of a name; or of the bins of a number above a name
@@ -187,6 +189,10 @@ class MixedScorer:
         """Return the scores of a child with these parents and each candidate in turn."""
         return np.array([self.score(child, [*parents, candidate]) for candidate in candidates])
 
+    def total(self, parents: Sequence[Sequence[int]]) -> float:
+        """Return the score of a whole structure: each variable's parents."""
+        return math.fsum(self.score(child, above) for child, above in enumerate(parents))
+
     def cuts(self, parent: int, child: int) -> EdgeCuts:
         """Return the cuts of a number above a name, over all rows that have both; declared ones cost nothing."""
         if self._whole is not None:
@@ -269,7 +275,7 @@ class _Scaled(NamedTuple):
         return cls(away / spread, spread, is_constant)
 
 
-def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
+def search_mixed(search: HillClimbing | BOSS, scorer: MixedScorer) -> SearchResult:
     """Search over names and numbers: first without numbers above names, then from there with them.
 
     A name above a number needs no cuts and generalises better; where its direction is ruled out, or is required to be
@@ -278,8 +284,8 @@ def climb_mixed(search: HillClimbing, scorer: MixedScorer) -> SearchResult:
     names = scorer.sample.variables
     is_number = np.array([k in scorer.sample.numbers for k in range(len(names))])
     cut = is_number[:, None] & ~is_number[None, :]
-    first = search.climb(scorer, later=cut & search.allowed(names).T)
-    second = search.single_climb().climb(scorer, first.structure)
+    first = search.search_families(scorer, later=cut & search.allowed(names).T)
+    second = search.single_climb().search_families(scorer, first.structure)
     return replace(
         second,
         start_score=first.start_score,

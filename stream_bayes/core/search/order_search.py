@@ -25,9 +25,9 @@ import numpy as np
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.climb import Climb, ClimbLimits, Draws
 from stream_bayes.core.search.constraints import ROUNDING
-from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.score_search import ScoreSearch, Watching
+from stream_bayes.core.search.scored_families import ScoredFamilies
 from stream_bayes.core.search.search_result import SearchResult, columns_of, steps_between, structure_of
 
 __all__ = ["BOSS"]
@@ -84,7 +84,7 @@ class BOSS(ScoreSearch):
 
     def search_in_slices(
         self,
-        scorer: FamilyScorer,
+        scorer: ScoredFamilies,
         start: Structure,
         limits: ClimbLimits,
         watching: Watching,
@@ -111,7 +111,7 @@ class _OrderSearch:
     number of families that the scorer had counted for others.
     """
 
-    def __init__(self, scorer: FamilyScorer, limits: ClimbLimits, watching: Watching, before: int) -> None:
+    def __init__(self, scorer: ScoredFamilies, limits: ClimbLimits, watching: Watching, before: int) -> None:
         self.scorer, self.limits, self.watching = scorer, limits, watching
         size = len(scorer.sample.variables)
         self.before = before
@@ -255,7 +255,7 @@ class _ParentTree:
     only in nodes of few parents, so that there are at most `MOST_PAIRS` of them in all trees.
     """
 
-    def __init__(self, scorer: FamilyScorer, limits: ClimbLimits, child: int) -> None:
+    def __init__(self, scorer: ScoredFamilies, limits: ClimbLimits, child: int) -> None:
         self.scorer, self.child = scorer, child
         size = len(limits.required)
         self.required = np.flatnonzero(limits.required[:, child]).tolist()

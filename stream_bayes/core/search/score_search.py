@@ -23,6 +23,7 @@ from stream_bayes.core.search.constraints import (
 )
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.search.scored_families import ScoredFamilies
 from stream_bayes.core.search.scores import BIC, Score, check_score
 from stream_bayes.core.search.search_result import SearchResult
 from stream_bayes.core.values.values import Value, shown, tagged
@@ -181,16 +182,40 @@ class ScoreSearch(ABC):
         result = yield from self.search_in_slices(scorer, begin, limits, Watching(should_stop, progress), rng)
         return without_unsure(result, begin, scorer, self.required)
 
+    def search_families(
+        self,
+        scorer: ScoredFamilies,
+        start: Structure | None = None,
+        later: NDArray[np.bool_] | None = None,
+    ) -> SearchResult:
+        """Search over other scores than `search` has, such as those of names and numbers; `score` is not used.
+
+        Parameters
+        ----------
+        scorer
+            The scores of families.
+        start
+            Where the search begins. Default: the structure with only the required edges.
+        later
+            True at [parent, child] of edges that are not added unless they are required.
+        """
+        names = scorer.sample.variables
+        required = edge_matrix(self.required, names, "required")
+        allowed = self.allowed(names) if later is None else self.allowed(names) & (~later | required)
+        limits = ClimbLimits(allowed, required, self.max_parents, max_families=self.max_families)
+        start = Structure.from_edges(self.required, names) if start is None else start
+        return finished(self.search_in_slices(scorer, start, limits, Watching(_never, _unheard), None))
+
     @abstractmethod
     def search_in_slices(
         self,
-        scorer: FamilyScorer,
+        scorer: Any,
         start: Structure,
         limits: ClimbLimits,
         watching: Watching,
         rng: np.random.Generator | None,
     ) -> Generator[None, None, SearchResult]:
-        """Look for a structure, in slices of work."""
+        """Look for a structure, in slices of work. The scorer is a `FamilyScorer`, or any where the search says so."""
 
     @abstractmethod
     def single_climb(self) -> ScoreSearch:
@@ -220,3 +245,11 @@ class ScoreSearch(ABC):
                     f"which are more than max_parents={most}"
                 )
         return start
+
+
+def _never() -> bool:
+    return False
+
+
+def _unheard(families: int, score: float) -> None:
+    """Ignore the progress of a search."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from stream_bayes.core.networks.equivalence import Difference
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.family_scorer import FamilyScorer
+from stream_bayes.core.search.scored_families import ScoredFamilies
 from stream_bayes.core.values.values import Value
 
 __all__ = ["Move", "SearchResult", "columns_of", "steps_between", "structure_of"]
@@ -81,7 +81,7 @@ class SearchResult:
 
 
 def steps_between(
-    scorer: FamilyScorer,
+    scorer: ScoredFamilies,
     start: Structure,
     parents: Sequence[Sequence[int]],
     families: int,
@@ -128,13 +128,14 @@ def steps_between(
     )
 
 
-def columns_of(structure: Structure, scorer: FamilyScorer) -> list[list[int]]:
+def columns_of(structure: Structure, scorer: ScoredFamilies) -> list[list[int]]:
     """Return the parents of each variable of a scorer's sample, as columns."""
-    column = scorer.sample.place
-    return [[column(parent) for parent in structure.parents(name)] for name in scorer.sample.variables]
+    names = scorer.sample.variables
+    column = {name: k for k, name in enumerate(names)}
+    return [[column[parent] for parent in structure.parents(name)] for name in names]
 
 
-def structure_of(parents: Sequence[Sequence[int]], scorer: FamilyScorer) -> Structure:
+def structure_of(parents: Sequence[Sequence[int]], scorer: ScoredFamilies) -> Structure:
     """Return the structure in which the columns of a scorer's sample have these parents."""
     names = scorer.sample.variables
     return Structure({names[c]: [names[p] for p in above] for c, above in enumerate(parents)})
