@@ -151,6 +151,14 @@ def is_same(one: Family, other: Family) -> bool:
     return one.parents == other.parents and np.array_equal(one.table, other.table)
 
 
+def in_turn(chain: Chain, seed: int) -> list[Chain]:
+    """Return chains in which one table changes, then another one; in the last one the first table is back."""
+    first, second = (seed % VARIABLES, (seed + 2) % VARIABLES)
+    one = with_new_tables(chain, [first], seed)
+    both = with_new_tables(one, [second], seed + 1)
+    return [one, both, tuple(chain[first] if v == first else family for v, family in enumerate(both))]
+
+
 WORLDS: Mapping[str, Callable[[Chain, int, bool], list[Chain]]] = {
     "no change": lambda chain, seed, is_mixed: [chain],
     "one table": lambda chain, seed, is_mixed: [with_new_tables(chain, [seed % VARIABLES], seed)],
@@ -160,6 +168,7 @@ WORLDS: Mapping[str, Callable[[Chain, int, bool], list[Chain]]] = {
         with_new_tables(chain, [seed % VARIABLES], seed),
         chain,
     ],
+    "two tables in turn, the first back": lambda chain, seed, is_mixed: in_turn(chain, seed),
     "all tables, and back": lambda chain, seed, is_mixed: [
         with_new_tables(chain, range(VARIABLES), seed),
         chain,

@@ -123,8 +123,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         The amount by which a candidate's log-loss must be less, in nats per event, beyond two standard errors.
     retired
         The number of replaced models that are kept, with all their counts, as candidates at the next drift. Of a
-        `BayesNet` or a `DynamicNetwork` of names, also the number of tables that each family keeps from before its
-        changes; one of them is added to a family that returns to it.
+        network without a class, also the number of times that each family keeps what it had counted before a change;
+        that is added to a family that returns to it. Numbers above a name need cuts that stay: declared ones, or those
+        of a structure that is learned.
     renew
         True to try candidates also without a drift, as a detector of rising losses stays silent if the task gets
         easier: a fresh model of the newest events, each time the events since the last change have doubled, or 20
@@ -404,15 +405,15 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         """Learn an event with its surprise; NaN if that could not be computed."""
         succession, model = self._succession, joint_network_of(self._network())
         if isinstance(model, MixedNetwork):
+            losses = succession.memory.losses(model, x, w)
             model.learn_one(x, w)
             row = model.store.row_of(model.store.read(x), float(w))
-            succession.clock += 1
         else:
             row = model.store.encode(x, EVENT, w)
-            proved = succession.memory.follow(model.store, row)
+            losses = succession.memory.losses(model, row, row.weight)
             model.learn_row(row)
-            succession.clock += 1
-            succession.recall(model, proved)
+        succession.clock += 1
+        succession.recall(model, succession.memory.judge(losses))
         if row.weight > 0.0 and math.isnan(score):
             self._follow_unscored(row, x, w)
         elif row.weight > 0.0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
@@ -128,9 +128,11 @@ class RecentEvents:
         numbers: NDArray[np.float64] = np.asarray(ring.numbers)[columns][:, places]
         return numbers
 
-    def events(self) -> list[tuple[int, Row]]:
-        """Return all events with their clocks, the oldest first."""
-        return [(self._window.clock_of(index), self._window.row(index, Row())) for index in range(len(self))]
+    def events(self, since: int = 0) -> list[tuple[int, Row]]:
+        """Return the events from a clock on with their clocks, the oldest first."""
+        window = self._window
+        first = bisect_left(range(len(window)), since, key=window.clock_of)
+        return [(window.clock_of(index), window.row(index, Row())) for index in range(first, len(window))]
 
     def newest_clocks(self, number: int) -> NDArray[np.int64]:
         """Return the clock of each of the newest events."""
@@ -190,9 +192,8 @@ class RecentEvents:
         network = joint_network_of(twin)
         assert isinstance(network, MixedNetwork)
         try:
-            for clock, row in reversed(self.events()):
-                if clock >= since:
-                    network.unlearn_one(network.store.values_in(row), row.weight)
+            for _, row in reversed(self.events(since)):
+                network.unlearn_one(network.store.values_in(row), row.weight)
         except (NotLearned, NotSupported):
             return model
         return twin

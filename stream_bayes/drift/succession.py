@@ -44,6 +44,7 @@ from stream_bayes.drift.recent_events import (
     joint_network_of,
     rederive,
 )
+from stream_bayes.drift.remembered_families import EventNetwork
 from stream_bayes.drift.renewal import RenewalSchedule
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
@@ -161,10 +162,9 @@ class Succession:
             before = self.recent.model_before(since)
             leaving = f"retired {self.generation}", fresh_twin(before) if before is model else before
         network = joint_network_of(model)
-        if isinstance(network, BayesNet):
-            for one in changed:  # the table in which the change was found is not proposed itself
-                self.memory.propose(network.store, one.variable, one.since)
-                self.memory.remember(network.store, one.variable, one.since, self.recent)
+        for one in changed:  # the family in which the change was found is not proposed itself
+            self.memory.propose(network, one.variable, one.since)
+            self.memory.remember(network, one.variable, one.since, self.recent)
         self._recount(model, {one.variable: one.since for one in changed})
         self.generation += 1
         self.record(
@@ -181,11 +181,11 @@ class Succession:
         if leaving is not None:
             self.retired = [*self.retired, leaving][-self.settings.retired :]
 
-    def recall(self, network: BayesNet, proved: Sequence[Proposal]) -> None:
-        """Add remembered tables that have predicted better to the families that have returned to them."""
+    def recall(self, network: EventNetwork, proved: Sequence[Proposal]) -> None:
+        """Add what is remembered and has predicted better to the families that have returned to it."""
         for one in proved:
             try:
-                network.recall(one.table.cells)
+                one.family.add_to(network)
             except BudgetExceeded as error:
                 self.record(
                     "unfinished", since=one.since, candidate=RECALLED, events=one.events, why=str(error)
@@ -199,23 +199,22 @@ class Succession:
                 structure=change_between(self.model, self.model),
                 score=one.score,
                 events=one.events,
-                families=[edge_name(one.variable)],
+                families=[edge_name(one.family.variable)],
                 numbers={"log_evidence": one.gain},
             )
             if self.trial is not None and not self.is_renewing:
                 self.trial = self.trial.without_gain(one.gain)
 
     def _remember_all(self, before: RenewedModel, model: RenewedModel, since: int) -> None:
-        """Remember all tables of a network that is replaced by one that counts the events since a change; propose them
-        to the families that have the same parents.
+        """Remember all families of a network that is replaced by one that counts the events since a change; propose
+        them to the families that have the same parents.
         """
         assert isinstance(before, JOINT_NETWORKS) and isinstance(model, JOINT_NETWORKS)
         old, new = joint_network_of(before), joint_network_of(model)
-        if isinstance(old, BayesNet) and isinstance(new, BayesNet):
-            for name in new.structure:
-                if name in old.structure:
-                    self.memory.remember(old.store, name, since, self.recent)
-                    self.memory.propose(new.store, name, since)
+        for name in new.structure:
+            if name in old.structure:
+                self.memory.remember(old, name, since, self.recent)
+                self.memory.propose(new, name, since)
 
     def _recount(self, model: JointNetwork, starts: Mapping[Value, int]) -> None:
         """Count families of a network again, each from its first event after the change; copies as their variables."""

@@ -15,6 +15,7 @@ from stream_bayes.checked_names import closest
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import Posterior
+from stream_bayes.core.live_networks.family_sums import FamilySums
 from stream_bayes.core.live_networks.mixed_completions import completions
 from stream_bayes.core.live_networks.mixed_counts import Declared, MixedCounts
 from stream_bayes.core.live_networks.mixed_draws import completed
@@ -25,7 +26,7 @@ from stream_bayes.core.measures.score_tail import ScoreTail
 from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
-from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, climb_mixed
+from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, search_mixed
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload
@@ -353,6 +354,11 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             self._next_search = self.clock + self.window
         self._tail = NO_TAIL
 
+    def recall(self, sums: FamilySums) -> None:
+        """Add counts and sums from before a change to a family that has returned; the graph stays."""
+        self.store.add_sums(sums)
+        self._tail = NO_TAIL
+
     def _search(self) -> None:
         """Change to the structure with the highest score over the window, among variables that most events have."""
         kinds = self.store.kinds
@@ -363,7 +369,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             return
         sample = MixedSample.of(events, often, self.store.declared)
         scorer = MixedScorer(sample, float(self.strength))
-        found = climb_mixed(self._limits(sample.variables), scorer).structure
+        found = search_mixed(self._limits(sample.variables), scorer).structure
         parents = {v: found.parents(v) if v in found else () for v in self.store.structure.variables}
         before, column = self.store.structure, {v: k for k, v in enumerate(sample.variables)}
         cuts = {

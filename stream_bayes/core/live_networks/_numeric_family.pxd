@@ -14,6 +14,12 @@ cdef class NumericFamily:
     cdef public double[::1] factor
     cdef double[::1] partial
     cpdef read(self, Gaussians alone, tuple slots, Gaussians numbers, CoMoments pairs, Py_ssize_t label)
+    cpdef read_both(
+        self, Gaussians alone, tuple slots, Gaussians numbers, CoMoments pairs, Py_ssize_t label,
+        Gaussians other_numbers, CoMoments other_pairs, Py_ssize_t other_label
+    )
+    cdef begin(self, Gaussians alone, tuple slots)
+    cdef double take(self, Gaussians numbers, CoMoments pairs, Py_ssize_t label, double before)
     cdef derive(self, double weight)
     cdef (double, double) place(self, list numbers)
     cdef (double, double, double) student(self, list numbers)

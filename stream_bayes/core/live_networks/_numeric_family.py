@@ -118,26 +118,61 @@ class NumericFamily:
         """Read the sums of a configuration. `alone` has what each variable is by itself, in `slots`; label -1 is of a
         configuration without events.
         """
+        self.begin(alone, slots)
+        self.derive(self.take(numbers, pairs, label, 0.0))
+
+    @cython.ccall
+    def read_both(
+        self,
+        alone: Gaussians,
+        slots: tuple,
+        numbers: Gaussians,
+        pairs: CoMoments,
+        label: cython.Py_ssize_t,
+        other_numbers: Gaussians,
+        other_pairs: CoMoments,
+        other_label: cython.Py_ssize_t,
+    ):
+        """Read the sums of a configuration in two stores, as if one had them all."""
+        self.begin(alone, slots)
+        weight: cython.double = self.take(numbers, pairs, label, 0.0)
+        self.derive(self.take(other_numbers, other_pairs, other_label, weight))
+
+    @cython.cfunc
+    def begin(self, alone: Gaussians, slots: tuple):
+        """Take the units of variables, and no sums."""
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t = self.size
+        for i in range(n):
+            _, self.centre[i], self.spread[i] = unit_of(alone, cython.cast(cython.Py_ssize_t, slots[i]))
+            self.mean[i] = 0.0
+        for i in range(n * n):
+            self.factor[i] = 0.0
+
+    @cython.cfunc
+    @cython.returns(cython.double)
+    def take(self, numbers: Gaussians, pairs: CoMoments, label: cython.Py_ssize_t, before: cython.double):
+        """Add the sums of a configuration to those of a weight `before`, and return the weight of both."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         n: cython.Py_ssize_t = self.size
-        weight: cython.double = 0.0
-        if label >= 0:
-            weight = numbers.weight[(n - 1) * numbers.classes + label]
+        weight: cython.double = numbers.weight[(n - 1) * numbers.classes + label] if label >= 0 else 0.0
+        if weight <= 0.0:
+            return before
+        between: cython.double = before * weight / (before + weight)
         for i in range(n):
-            _, self.centre[i], self.spread[i] = unit_of(alone, cython.cast(cython.Py_ssize_t, slots[i]))
-            self.mean[i] = 0.0
-            for j in range(i + 1):
-                self.factor[i * n + j] = 0.0
-            if label >= 0:
-                cell = i * numbers.classes + label
-                numbers.settle(cell)
-                self.mean[i] = numbers.mean[cell]
-                self.factor[i * n + i] = max(numbers.m2[cell], 0.0)
-                for j in range(i if weight > 0.0 else 0):
-                    self.factor[i * n + j] = pairs.product(i, j, label, numbers, 0.0)
-        self.derive(weight)
+            cell = i * numbers.classes + label
+            numbers.settle(cell)
+            self.partial[i] = numbers.mean[cell] - self.mean[i]
+            self.factor[i * n + i] += max(numbers.m2[cell], 0.0)
+            for j in range(i):
+                self.factor[i * n + j] += pairs.product(i, j, label, numbers, 0.0)
+        for i in range(n):
+            for j in range(i + 1 if before else 0):
+                self.factor[i * n + j] += between * self.partial[i] * self.partial[j]
+            self.mean[i] += self.partial[i] * (weight / (before + weight))
+        return before + weight
 
     @cython.cfunc
     def derive(self, weight: cython.double):

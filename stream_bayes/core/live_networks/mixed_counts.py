@@ -27,7 +27,14 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.live_networks._numeric_family import NumericFamily, cell_of, marginal_of
+from stream_bayes.core.live_networks._numeric_family import NumericFamily, marginal_of
+from stream_bayes.core.live_networks.family_sums import (
+    Cuts,
+    FamilyShape,
+    FamilySums,
+    cell_in,
+    name_in_stores,
+)
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import is_number, no_features, read_number
@@ -42,7 +49,6 @@ REST = "<other>"  # the value of those beyond `max_values`
 FIRST_CUT = 50  # events of a name
 NO_PAIRS = CoMoments(0, 2)  # the products of a family without events
 
-Cuts = tuple[float, ...]  # the lower bounds of all bins but the first
 Values = Mapping[Value, Any]
 
 
@@ -97,7 +103,7 @@ class MixedCounts:
         self._numeric_parents: dict[Value, tuple[Value, ...]] = {}
         self._nominal_parents: dict[Value, tuple[Value, ...]] = {}
         self._cut_parents: dict[Value, tuple[Value, ...]] = {}
-        self._name = {v: _text(v) for v in structure.variables}
+        self._name = {v: name_in_stores(v) for v in structure.variables}
         self.alone = CountStore(RowEncoder(Vocabulary(((),), None, True), None, False))
         self._slots: dict[Value, tuple[int, ...]] = {}  # of a family's numbers, in `alone`
         self.changes = 0
@@ -119,15 +125,13 @@ class MixedCounts:
                     self.cuts.setdefault((p, v), self.declared.cuts.get(p, ()))
                 if self.cut_over and any(p not in self.declared.cuts for p in self._cut_parents[v]):
                     self._to_cut[v] = []
-                self.families[v] = self._new_store(v)
+                self.families[v] = self.shape_of(v).new_store()
                 self._slots.pop(v, None)
 
-    def _new_store(self, v: Value) -> CountStore:
-        labels = Vocabulary(((),), None, not self.nominal_parents(v) and not self.cut_parents(v))
-        if not self.kinds[v]:
-            return CountStore(RowEncoder(labels, {self._name[v]: Vocabulary()}, False))
-        declared = {self._name[each]: None for each in (*self.numeric_parents(v), v)}
-        return CountStore(RowEncoder(labels, declared, False), co_moments=True)
+    def shape_of(self, v: Value) -> FamilyShape:
+        """Return a variable's family, whose kinds are known, with its cuts as they are now."""
+        cuts = tuple((p, self.cuts[p, v]) for p in self.cut_parents(v))
+        return FamilyShape(v, self.kinds[v], self.nominal_parents(v), self.numeric_parents(v), cuts)
 
     def nominal_parents(self, v: Value) -> tuple[Value, ...]:
         """Return the parents of a variable that have names; none before the kinds of its family are known."""
@@ -165,7 +169,7 @@ class MixedCounts:
         before, self.structure = self.structure, structure
         for v in structure.variables:
             if v not in before:
-                self._name[v] = _text(v)
+                self._name[v] = name_in_stores(v)
             elif before.parents(v) != structure.parents(v):
                 self.families.pop(v, None)
                 self.cuts = {edge: each for edge, each in self.cuts.items() if edge[1] != v}
@@ -374,7 +378,7 @@ class MixedCounts:
             if p not in self.declared.cuts:
                 numbers = np.array([row[p] for row, _ in rows], np.float64)
                 self.cuts[p, v] = edge_cuts(numbers, codes, weights, len(code), self.strength).cuts
-        self.families[v] = self._new_store(v)
+        self.families[v] = self.shape_of(v).new_store()
         for row, weight_of_row in rows:
             for _, x, configuration in self._rows(row, [v]):
                 self.families[v].learn(x, configuration, weight_of_row)
@@ -456,8 +460,14 @@ class MixedCounts:
             return Marginal(0.0, 0.0, 1.0)
         return Marginal(*marginal_of(numbers, encoder.features[self._name[v]].slot))
 
-    def read_family(self, family: NumericFamily, v: Value, configuration: tuple[Value, ...]) -> None:
-        """Fill the family of a numeric variable with its sums in a configuration."""
+    def read_family(
+        self,
+        family: NumericFamily,
+        v: Value,
+        configuration: tuple[Value, ...],
+        further: CountStore | None = None,
+    ) -> None:
+        """Fill the family of a numeric variable with its sums in a configuration, and those of a further store."""
         slots = self._slots.get(v)
         if slots is None:
             features = [
@@ -471,23 +481,51 @@ class MixedCounts:
             family.read(alone, slots, alone, NO_PAIRS, -1)
             return
         label, tables = store.encoder.labels.find(configuration), store.tables
-        family.read(alone, slots, tables.gaussians, tables.co_moments, label)
+        if further is None:
+            family.read(alone, slots, tables.gaussians, tables.co_moments, label)
+            return
+        more, other = further.encoder.labels.find(configuration), further.tables
+        family.read_both(
+            alone,
+            slots,
+            tables.gaussians,
+            tables.co_moments,
+            label,
+            other.gaussians,
+            other.co_moments,
+            more,
+        )
 
     def cell(self, v: Value, configuration: tuple[Value, ...], value: Value) -> tuple[float, float]:
         """Return the weight of a value of a nominal variable in a configuration, and that of all its values there."""
         store = self.families.get(v)
-        label = -1 if store is None else store.encoder.labels.find(configuration)
-        if store is None or label < 0:
-            return 0.0, 0.0
-        feature = store.encoder.features[self._name[v]]
-        weight, total = cell_of(store.tables.values, feature.slot, feature.vocabulary.find(value), label)
-        return weight, total
+        return (0.0, 0.0) if store is None else cell_in(store, v, configuration, value)
 
     def changes_of_names(self, v: Value) -> tuple[int, int]:
         """Return what differs whenever a nominal variable holds other values than before."""
         feature = self.alone.encoder.features.get(self._name[v])
         held = 0 if feature is None else int(self.alone.tables.values.distinct[feature.slot])
         return self._losses, held
+
+    # -- one family ---------------------------------------------------------------------------------------------------
+
+    def sums_of(self, v: Value) -> FamilySums | None:
+        """Return a copy of what a family has counted; None before its kinds are known, and until it is cut for good."""
+        if v not in self.families or v in self._to_cut:
+            return None
+        sums = FamilySums(self.shape_of(v))
+        sums.store.merge(self.families[v])
+        return sums
+
+    def has_shape(self, shape: FamilyShape) -> bool:
+        """Return True if a family has these parents, with the same cuts, for good."""
+        v = shape.variable
+        return v in self.families and v not in self._to_cut and self.shape_of(v) == shape
+
+    def add_sums(self, sums: FamilySums) -> None:
+        """Add what a family of the same shape has counted."""
+        self.families[sums.shape.variable].merge(sums.store)
+        self.changes += 1
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
@@ -590,10 +628,6 @@ def _loaded_cuts(saved: Sequence[float]) -> Cuts:
     expect(all(type(cut) is float and math.isfinite(cut) for cut in cuts), "a cut is no number")
     expect(all(low < high for low, high in pairwise(cuts)), "its cuts do not ascend")
     return cuts
-
-
-def _text(v: Value) -> str:
-    return json.dumps(tagged(v))
 
 
 def _is_measured(value: Any) -> bool:

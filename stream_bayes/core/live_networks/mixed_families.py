@@ -21,7 +21,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.live_networks._numeric_family import LinearGaussian, NumericFamily
+from stream_bayes.core.live_networks.family_sums import cell_in
 from stream_bayes.core.live_networks.mixed_counts import Marginal, MixedCounts
 from stream_bayes.core.values.values import Value
 
@@ -97,6 +99,20 @@ class MixedFamilies:
             return math.log(share) if share > 0.0 else -math.inf
         parents = [values[p] for p in self.counts.numeric_parents(v)]
         return self.numeric(v, values).predict(parents).log_density(values[v])
+
+    def log_density_with(self, v: Value, values: Mapping[Value, Any], further: CountStore) -> float:
+        """Return what `log_density` would be if the family had counted what a further store of it holds, too."""
+        counts, configuration = self.counts, self.counts.configuration(v, values)
+        if counts.kinds[v]:
+            family = NumericFamily(len(counts.numeric_parents(v)) + 1, self.strength)
+            counts.read_family(family, v, configuration, further)
+            return float(family.log_density([*(values[p] for p in counts.numeric_parents(v)), values[v]]))
+        states = self.states(v)
+        if values[v] not in states:
+            return math.log(self.novel_share(v))
+        weight, total = counts.cell(v, configuration, values[v])
+        more, more_total = cell_in(further, v, configuration, values[v])
+        return math.log((weight + more + self.strength / len(states)) / (total + more_total + self.strength))
 
     def share(self, v: Value, values: Mapping[Value, Any]) -> float:
         """Return P(v = its value | its parents' values); of a value that is not held, the share kept for new ones."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from stream_bayes.core.live_networks.mixed_counts import Cuts, Marginal, MixedCounts
+from stream_bayes.core.live_networks.family_sums import Cuts
+from stream_bayes.core.live_networks.mixed_counts import Marginal, MixedCounts
 from stream_bayes.core.live_networks.mixed_families import UNKNOWN, MixedFamilies, NumericFamily
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.networks.unrolling import Copies, StepNode, step_node

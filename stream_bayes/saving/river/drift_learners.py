@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stream_bayes.core.live_networks.family_counts import CountedCells
+from stream_bayes.core.live_networks.family_sums import FamilyShape, FamilySums
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.candidates import FRESH, GROWN, Basis, SearchTask
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.recall import Proposal, RememberedTable
+from stream_bayes.drift.recall import Proposal
 from stream_bayes.drift.recent_events import RecentEvents
+from stream_bayes.drift.remembered_families import RememberedFamily, RememberedSums, RememberedTable
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.base.state import loaded_parameter
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
@@ -310,25 +313,24 @@ def _is_tested(state: object) -> bool:
 
 
 class _Memory(ValueCodec):
-    """The tables that families had before changes, in the order of variables, and those that are judged."""
+    """Families as they were before changes, in the order of variables, and those that are judged."""
 
     def encode(self, value: Any, location: Location) -> JSONValue:
-        kept = [table for each in value.tables.values() for table in each]
-        judged = [one.table for one in value.proposals]
-        tables = [*kept, *(one for one in judged if not any(one is table for table in kept))]
+        kept = [family for each in value.families.values() for family in each]
+        judged = [one.family for one in value.proposals]
+        families = [*kept, *(one for one in judged if not any(one is family for family in kept))]
         return {
             "kept": len(kept),
-            "tables": [
-                {
-                    "names": PLAIN.encode([list(one.cells.members), [*map(list, one.values)]], location),
-                    "cells": _saved_arrays(dict(zip(CELLS, one.cells[1:], strict=True)), location),
-                }
-                for one in tables
+            "families": [
+                _saved_table(one, location)
+                if isinstance(one, RememberedTable)
+                else _saved_sums(one, location)
+                for one in families
             ],
             "proposals": PLAIN.encode(
                 [
                     [
-                        next(k for k, table in enumerate(tables) if table is one.table),
+                        next(k for k, family in enumerate(families) if family is one.family),
                         one.since,
                         one.rivals,
                         one.events,
@@ -342,39 +344,98 @@ class _Memory(ValueCodec):
         }
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        kept, tables, proposals = location.fields(saved, "kept", "tables", "proposals")
-        read = [self._table(one, location) for one in location.items(tables)]
-        for table in read[: COUNT.decode(kept, None, location)]:
-            made.tables.setdefault(table.cells.members[-1], []).append(table)
-        if any(len(each) > made.most for each in made.tables.values()):
-            raise location.altered("as many tables of a family as are remembered", "more")
+        kept, families, proposals = location.fields(saved, "kept", "families", "proposals")
+        read = [self._family(one, location) for one in location.items(families)]
+        for family in read[: COUNT.decode(kept, None, location)]:
+            made.families.setdefault(family.variable, []).append(family)
+        if any(len(each) > made.most for each in made.families.values()):
+            raise location.altered("as many families of a variable as are remembered", "more")
         judged = PLAIN.decode(proposals, None, location)
         if not isinstance(judged, list) or not all(_is_proposal(one, len(read)) for one in judged):
-            raise location.altered("tables that are judged", proposals)
+            raise location.altered("families that are judged", proposals)
         made.proposals = [Proposal(read[number], *rest) for number, *rest in judged]
         return made
 
-    def _table(self, saved: Any, location: Location) -> RememberedTable:
-        names, number = location.fields(saved, "names", "cells")
-        arrays = _loaded_arrays(number, CELLS, location)
-        written = PLAIN.decode(names, None, location)
-        if not _is_named(written):
-            raise location.altered("the members of a family with their values", names)
-        members, values = written
-        codes, weights, samples = (arrays[name] for name in CELLS)
-        sizes = np.array([len(each) for each in values])
-        if (
-            codes.dtype != np.int32
-            or codes.ndim != 2
-            or codes.shape[1] != len(members)
-            or not ((codes >= 0) & (codes < sizes)).all()
-            or len(np.unique(codes, axis=0)) != len(codes)
-            or any(each.dtype != np.float64 or each.shape != codes.shape[:1] for each in (weights, samples))
-            or not all((np.isfinite(each) & (each > 0.0)).all() for each in (weights, samples))
-        ):
-            raise location.altered("cells of a family", saved)
-        cells = CountedCells(tuple(members), codes.copy(), weights.copy(), samples.copy())
-        return RememberedTable(cells, tuple(map(tuple, values)))
+    def _family(self, saved: Any, location: Location) -> RememberedFamily:
+        if isinstance(saved, Mapping) and "shape" in saved:
+            return _loaded_sums(saved, location)
+        return _loaded_table(saved, location)
+
+
+def _saved_table(one: RememberedTable, location: Location) -> JSONValue:
+    return {
+        "names": PLAIN.encode([list(one.cells.members), [*map(list, one.values)]], location),
+        "cells": _saved_arrays(dict(zip(CELLS, one.cells[1:], strict=True)), location),
+    }
+
+
+def _loaded_table(saved: Any, location: Location) -> RememberedTable:
+    names, number = location.fields(saved, "names", "cells")
+    arrays = _loaded_arrays(number, CELLS, location)
+    written = PLAIN.decode(names, None, location)
+    if not _is_named(written):
+        raise location.altered("the members of a family with their values", names)
+    members, values = written
+    codes, weights, samples = (arrays[name] for name in CELLS)
+    sizes = np.array([len(each) for each in values])
+    if (
+        codes.dtype != np.int32
+        or codes.ndim != 2
+        or codes.shape[1] != len(members)
+        or not ((codes >= 0) & (codes < sizes)).all()
+        or len(np.unique(codes, axis=0)) != len(codes)
+        or any(each.dtype != np.float64 or each.shape != codes.shape[:1] for each in (weights, samples))
+        or not all((np.isfinite(each) & (each > 0.0)).all() for each in (weights, samples))
+    ):
+        raise location.altered("cells of a family", saved)
+    cells = CountedCells(tuple(members), codes.copy(), weights.copy(), samples.copy())
+    return RememberedTable(cells, tuple(map(tuple, values)))
+
+
+def _saved_sums(one: RememberedSums, location: Location) -> JSONValue:
+    shape, state = one.sums.shape, one.sums.store.state()
+    cuts = [[parent, list(each)] for parent, each in shape.cuts]
+    return {
+        "shape": PLAIN.encode(
+            [shape.variable, shape.is_number, [*shape.nominal], [*shape.numeric], cuts], location
+        ),
+        "meta": state["meta"],
+        "arrays": [*state["arrays"]],
+        "sums": _saved_arrays(state["arrays"], location),
+    }
+
+
+def _loaded_sums(saved: Any, location: Location) -> RememberedSums:
+    shape, meta, names, number = location.fields(saved, "shape", "meta", "arrays", "sums")
+    written = PLAIN.decode(shape, None, location)
+    if not _is_shape(written):
+        raise location.altered("a family by its parents", shape)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise location.altered("the names of arrays", names)
+    variable, is_number, nominal, numeric, cuts = written
+    cut = tuple((parent, tuple(each)) for parent, each in cuts)
+    sums = FamilySums(FamilyShape(variable, is_number, tuple(nominal), tuple(numeric), cut))
+    sums.store.load({"meta": meta, "arrays": _loaded_arrays(number, names, location)})
+    return RememberedSums(sums)
+
+
+def _is_shape(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 5 or type(value[1]) is not bool:
+        return False
+    nominal, numeric, cuts = value[2:]
+    return (
+        all(isinstance(each, list) for each in (nominal, numeric, cuts))
+        and all(isinstance(each, list) and len(each) == 2 and _are_cuts(each[1]) for each in cuts)
+        and not (numeric if not value[1] else cuts)
+    )
+
+
+def _are_cuts(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and all(type(cut) is float and math.isfinite(cut) for cut in value)
+        and all(low < high for low, high in pairwise(value))
+    )
 
 
 CELLS = ("codes", "weights", "samples")
