@@ -15,7 +15,7 @@ from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.features import Nominal, Spec
 from stream_bayes.errors import SchemaError
 
-__all__ = ["Code", "common_width"]
+__all__ = ["WHOLE", "Code", "common_width"]
 
 WHOLE = re.compile(r"(-?[0-9]+)(?:\.0*)?")
 MOST_DIGITS = 64

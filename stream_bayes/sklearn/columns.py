@@ -6,7 +6,7 @@ The first batch decides which columns are nominal, and which hold dates; later b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import Value, canonical, shown
+from stream_bayes.data.codes import WHOLE, Code, common_width
 from stream_bayes.data.column_kind import ColumnKind
 from stream_bayes.data.columns import CodedColumns, Codes, SparseCounts
 from stream_bayes.data.declarations import ColumnDeclaration, expanded
@@ -56,6 +57,9 @@ class ColumnKinds:
     # The kind by which each column of dates, times or durations is read; None for a column that is a feature as it is.
     # Empty if all are.
     kinds: tuple[ColumnKind | None, ...] = ()
+    # How the names of a nominal feature were written: numbers, or texts with the width of their digits; a later batch
+    # may have texts in place of numbers, or numbers in place of texts, as CSV files that pandas reads.
+    written: tuple[Code | type[int] | None, ...] = ()
 
     @classmethod
     def of(cls, X: Native, names: tuple[str, ...], categorical: Categorical = FROM_DTYPE) -> ColumnKinds:
@@ -70,14 +74,21 @@ class ColumnKinds:
         else:
             nominal = _chosen(categorical, names)
         if not any(kinds):
-            return cls(names, nominal)
+            written = (
+                _written(name, column) if is_name else None
+                for name, column, is_name in zip(names, columns, nominal, strict=True)
+            )
+            return cls(names, nominal, written=tuple(written))
         specs: list[ColumnDeclaration] = [Nominal() if is_nominal else Numeric() for is_nominal in nominal]
         columns_read = dict(
             zip(names, (kind or spec for kind, spec in zip(kinds, specs, strict=True)), strict=True)
         )
         made, _ = expanded(columns_read)
         features = {feature: spec for name in names for feature, spec in made[name].items()}
-        return cls(tuple(features), tuple(isinstance(spec, Nominal) for spec in features.values()), kinds)
+        made_of = cls(tuple(features), tuple(isinstance(spec, Nominal) for spec in features.values()), kinds)
+        each = zip(features, made_of._features_of(X), made_of.nominal, strict=True)
+        written = (_written(name, column) if is_name else None for name, column, is_name in each)
+        return replace(made_of, written=tuple(written))
 
     @property
     def features(self) -> dict[str, Spec]:
@@ -91,7 +102,8 @@ class ColumnKinds:
         """Return a batch as codes, with the codes of its labels if there are some."""
         if _is_sparse(X):
             return SparseCounts(self.names, X.tocsr(), labels, classes)
-        if all(self.nominal) and (small := _small_codes(X)) is not None:
+        are_numbers = all(each is None or each is int for each in self.written)
+        if all(self.nominal) and are_numbers and (small := _small_codes(X)) is not None:
             whole = tuple(tuple(range(high + 1)) for high in small.max(axis=0, initial=-1).tolist())
             return CodedColumns(self.names, small, whole, (), np.empty((len(small), 0)), labels, classes)
         vocabularies: list[tuple[Value, ...]] = []
@@ -102,8 +114,11 @@ class ColumnKinds:
             measured[:] = X
         else:
             numeric = 0
-            for name, is_nominal, column in zip(self.names, self.nominal, self._features_of(X), strict=True):
+            written = self.written or (None,) * len(self.names)
+            each = zip(self.names, self.nominal, written, self._features_of(X), strict=True)
+            for name, is_nominal, as_written, column in each:
                 if is_nominal:
+                    column = _as_written(name, column, as_written)
                     codes[:, len(vocabularies)], vocabulary = _coded(name, column)
                     vocabularies.append(vocabulary)
                 else:
@@ -228,6 +243,46 @@ def _small_codes(X: Native) -> Codes | None:
             if block.max(initial=0) >= MOST_SMALL:
                 return None
     return codes
+
+
+def _written(name: str, column: FrameColumn) -> Code | type[int] | None:
+    """Return how the names in a column are written: as numbers, as texts, or otherwise, such as true and false."""
+    if _has_numbers(name, column):
+        return int
+    texts = (
+        [value for value in python_values(column) if isinstance(value, str)]
+        if not isinstance(column, np.ndarray)
+        else []
+    )
+    return Code(common_width(texts)) if texts else None
+
+
+def _has_numbers(name: str, column: FrameColumn) -> bool:
+    if isinstance(column, np.ndarray):
+        return True
+    if isinstance(column, nw.Series) and (column.dtype.is_integer() or column.dtype.is_float()):
+        return True
+    types = value_types(column, name)
+    return bool(types) and types <= {int, float}
+
+
+def _as_written(name: str, column: FrameColumn, written: Code | type[int] | None) -> FrameColumn:
+    """Return a column of names as those of the first batch were written: `7` and `"7"` are the same name."""
+    if written is None or _has_numbers(name, column) is (written is int):
+        return column
+    values = column.tolist() if isinstance(column, np.ndarray) else python_values(column)
+    if written is int:
+        return [
+            int(match[1]) if isinstance(v, str) and (match := WHOLE.fullmatch(v.strip())) else v
+            for v in values
+        ]
+    assert isinstance(written, Code)
+    return [
+        written.read(v)[0]
+        if isinstance(v, (int, float)) and v == v and v is not True and v is not False
+        else v
+        for v in values
+    ]
 
 
 def _coded(name: str, column: FrameColumn) -> tuple[Codes, tuple[Value, ...]]:

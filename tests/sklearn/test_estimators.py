@@ -290,6 +290,23 @@ def test_any_numbers_may_be_names(numbers: list[float]) -> None:
     assert model.predict(X[:1]).tolist() == [0] and model.predict_proba(X[:1])[0, 0] > 0.9
 
 
+@pytest.mark.parametrize("numbers", [[2, 3, 5], [2.0, 3.0, 5.0], ["02", "03", "05"], ["2", "3", "x"]])
+@pytest.mark.parametrize(
+    "library",
+    [pd.DataFrame, pl.DataFrame, lambda frame: np.array([*zip(*frame.values(), strict=True)], object)],
+)
+def test_a_code_is_the_same_name_as_a_number_and_as_a_text(numbers: list[Any], library: Any) -> None:
+    y = [0, 1, 2] * 20
+    X = library({"zip": numbers * 20, "sky": ["grey", "blue", "grey"] * 20})
+    model = NaiveBayesClassifier(categorical_features="all").fit(X, y)
+    expected = model.predict_proba(X[:2])
+    for cells in ([2, 3], [2.0, 3.0], ["2", "3"], ["2.0", " 3"]):
+        if isinstance(numbers[0], str) and isinstance(cells[0], str):
+            continue  # texts are texts as they are
+        again = library({"zip": cells, "sky": ["grey", "blue"]})
+        assert (model.predict_proba(again) == expected).all(), cells
+
+
 def test_columns_of_no_kind_are_refused_by_name() -> None:
     column = pd.Series([1, "one", 2, "two"], dtype=object)
     with pytest.raises(BadValue, match="column 'x' holds both numbers and names"):
