@@ -446,7 +446,7 @@ class RowEncoder(Encoder):
             if self.refuse:
                 raise UnknownFeature(f"feature {name!r} is not declared in the schema")
             return None
-        if is_missing(value) or (self.wanted is not None and name not in self.wanted):
+        if (self.wanted is not None and name not in self.wanted) or is_missing(value):
             return None
         if self.only == "numeric":
             read_number(name, value, True)  # raises for anything else, before a name is created

@@ -40,7 +40,7 @@ from stream_bayes.learners.adaptive.experts import (
     paired_part,
     stores,
 )
-from stream_bayes.learners.adaptive.information import by_information
+from stream_bayes.learners.adaptive.information import information_about_labels
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation, Opinion
 from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
 from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEvents
@@ -69,6 +69,7 @@ MOST_LABELS = 1000  # in the memory; a slip or a forged state must not allocate 
 FIRST_CHOICE = (
     64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
 )
+ENOUGH = 0.95  # of the information of the best features: a store that has it keeps its own
 SHIFTED = 30  # events after an alarm, of which is asked if their numbers have left the bins
 BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
@@ -418,7 +419,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         elif names == []:
             counts.memory_budget = None
         else:
-            ranked = self._ranked(number, by_information(self.store))
+            ranked = self._ranked(number, list(information_about_labels(self.store)))
             if names is not None:
                 ranked = [name for name in ranked if name in names]
             self._begin_anew(number, ranked[: len(ranked) * 3 // 4])
@@ -537,8 +538,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         if is_power and clock.bit_length() % 2 == FIRST_CHOICE.bit_length() % 2:
             is_wide = len(self.store.encoder.features) > MOST_PAIRED
             if is_wide or any(names is not None for names in self._names):
-                self._best = by_information(self.store)
-                self._find_better(is_wide)
+                self._find_better(is_wide, information_about_labels(self.store))
         elif self._due:
             number = self._due.pop(0)
             ranked, names = self._ranked(number, self._best), self._names[number]
@@ -577,10 +577,15 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 confine(self._members[number], None)
                 self._panel = self._new_panel()
 
-    def _find_better(self, is_wide: bool) -> None:
-        """Let the stores begin anew, a quarter of whose features are not among the best; the first store sees all that
-        there are to choose among.
+    def _find_better(self, is_wide: bool, information: Mapping[Any, float]) -> None:
+        """Let the stores begin anew, a quarter of whose features are not among the best, and which would forget events
+        for it only where the best tell more about the label. The first store sees all that there are to choose among.
         """
+
+        def told_by(names: Iterable[Any]) -> float:
+            return sum(max(information.get(name, 0.0), 0.0) for name in names)
+
+        self._best = list(information)
         for number, store in enumerate(self._stores):
             if is_wide and store.inputs != FEATURES and self._names[number] is None:
                 self._names[number] = self._ranked(number, list(self._paired))
@@ -588,8 +593,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 confine(self._members[number], [*shown, *self._memory.names])
             names = self._names[number]
             if number and names is not None and number not in self._due:
-                best = set(self._ranked(number, self._best)[: len(names)])
-                if 4 * len(best.difference(names)) > len(names):
+                best = self._ranked(number, self._best)[: len(names)]
+                are_others = 4 * len(set(best).difference(names)) > len(names)
+                if are_others and (self.clock <= MOST_EVENTS or told_by(names) < ENOUGH * told_by(best)):
                     self._due.append(number)
         self._update_paired()
         self._panel = self._new_panel()

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.values.values import name_order
 
-__all__ = ["by_information"]
+__all__ = ["information_about_labels"]
 
 Floats = NDArray[np.float64]
 LEAST_VARIANCE = 1e-300
 
 
-def by_information(store: CountStore) -> list[Any]:
-    """Return a store's features by falling information about the label; of equal ones the first by name.
+def information_about_labels(store: CountStore) -> dict[Any, float]:
+    """Return each feature's information about the label, in nats, the most telling first; of equal ones the first by
+    name.
 
     That of names is from their counts, that of numbers as if each class had a Gaussian of the same variance. What
     chance makes of it is subtracted.
@@ -37,7 +38,7 @@ def by_information(store: CountStore) -> list[Any]:
         name: float((of_numbers if feature.measured else of_names)[feature.slot])
         for name, feature in encoder.features.items()
     }
-    return sorted(information, key=lambda name: (-information[name], name_order(name)))
+    return dict(sorted(information.items(), key=lambda item: (-item[1], name_order(item[0]))))
 
 
 def _of_names(weight: Floats, start: NDArray[np.int64], room: NDArray[np.int64]) -> Floats:

@@ -15,7 +15,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.learners.adaptive.expert_inputs import trend_name
 from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, MOST_PAIRED
-from stream_bayes.learners.adaptive.information import _of_numbers, by_information
+from stream_bayes.learners.adaptive.information import _of_numbers, information_about_labels
 from stream_bayes.learners.classifiers.naive_bayes import NaiveBayes
 from stream_bayes.saving.river.model_state import model_state, restore_model
 from tests.cli.test_snapshots import run
@@ -126,6 +126,14 @@ def test_stores_that_begin_anew_share_one_reading_again_and_go_on_from_the_newes
     assert weights == [80.0] * len(weights)
 
 
+def test_stores_keep_their_events_where_other_features_are_as_good_by_chance_alone() -> None:
+    model = AdaptiveBayes(label_memory=0)
+    for x, y in numbers(1_030, 2, MOST_PAIRED + 8, telling=4):
+        model.learn_one(x, y)
+    weights = [float(np.asarray(member.store.tables.class_samples).sum()) for member in model.members]
+    assert weights == [1_030.0] * len(weights)
+
+
 def test_information_orders_features_as_a_slow_count_of_it_does() -> None:
     source, model = random.Random(2), NaiveBayes()
     counts: dict[str, Counter[Any]] = {"near": Counter(), "far": Counter(), "none": Counter()}
@@ -142,7 +150,7 @@ def test_information_orders_features_as_a_slow_count_of_it_does() -> None:
         for name, table in counts.items():
             table[x[name], y] += 1
     assert isinstance(model.store, CountStore)
-    order = by_information(model.store)
+    order = list(information_about_labels(model.store))
     assert order.index("near") < order.index("far") < min(order.index("none"), order.index("noise"))
     assert order.index("number") < order.index("far")
 
