@@ -128,7 +128,7 @@ def test_stores_that_begin_anew_share_one_reading_again_and_go_on_from_the_newes
 
 def test_stores_keep_their_events_where_other_features_are_as_good_by_chance_alone() -> None:
     model = AdaptiveBayes(label_memory=0)
-    for x, y in numbers(1_030, 2, MOST_PAIRED + 8, telling=4):
+    for x, y in numbers(1_030, 2, MOST_PAIRED + 30, telling=4):
         model.learn_one(x, y)
     weights = [float(np.asarray(member.store.tables.class_samples).sum()) for member in model.members]
     assert weights == [1_030.0] * len(weights)
