@@ -33,12 +33,12 @@ __all__ = ["Recorded", "main", "record", "replayed"]
 class Recorded(NamedTuple):
     """The answers of the experts before each event was learned, and the label that came.
 
-    `given[event, expert, label]` are probabilities, `known` the number of labels that were known then.
+    `opinions[event, expert, label]` are probabilities, `met` the number of labels that had come by then.
     """
 
-    given: NDArray[np.float64]
+    opinions: NDArray[np.float64]
     labels: NDArray[np.int64]
-    known: NDArray[np.int64]
+    met: NDArray[np.int64]
     answers: list[dict[Any, float]]  # of the learner itself
 
 
@@ -52,23 +52,23 @@ class Awake(Sleep):
 def record(samples: Iterable[tuple[dict[str, Any], Any]], model: AdaptiveBayes) -> Recorded:
     """Return the answers of all experts of a new learner to a stream that it learns."""
     model._sleep = Awake(len(model.members))
-    given: list[NDArray[np.float64]] = []
+    of_events: list[NDArray[np.float64]] = []
     labels: list[int] = []
-    known: list[int] = []
+    met: list[int] = []
     answers: list[dict[Any, float]] = []
     for x, y in samples:
-        known.append(len(model.classes_))
+        met.append(len(model.classes_))
         predicted = model.predict_proba_one(x)
         opinions = np.array(model._panel.opinions)
         answers.append(model.predict_learn_one(x, y))
         if answers[-1] != predicted:  # a store had no room, and began anew
             opinions = np.array(model._panel.opinions)
-        given.append(opinions[:, : known[-1]])
+        of_events.append(opinions[:, : met[-1]])
         labels.append(model.classes_.index(y))
-    padded = np.zeros((len(given), len(model.experts_), len(model.classes_)))
-    for event, opinions in enumerate(given):
+    padded = np.zeros((len(of_events), len(model.experts_), len(model.classes_)))
+    for event, opinions in enumerate(of_events):
         padded[event, :, : opinions.shape[1]] = opinions
-    return Recorded(padded, np.array(labels), np.array(known), answers)
+    return Recorded(padded, np.array(labels), np.array(met), answers)
 
 
 def replayed(
@@ -86,17 +86,15 @@ def replayed(
         np.asarray(like.walks),
     )
     recalibration, answers = Recalibration(), []
-    given = np.ascontiguousarray(recorded.given[:, kept])
-    for event, (label, known) in enumerate(
-        zip(recorded.labels.tolist(), recorded.known.tolist(), strict=True)
-    ):
-        if not known:
+    opinions = np.ascontiguousarray(recorded.opinions[:, kept])
+    for event, (label, met) in enumerate(zip(recorded.labels.tolist(), recorded.met.tolist(), strict=True)):
+        if not met:
             answers.append(np.zeros(0))
             continue
-        mixture.mix(given[event], known)
-        recalibration.mix(mixture.answer, known)
-        answers.append(np.array(recalibration.answer)[:known])
-        if label < known:
+        mixture.mix(opinions[event], met)
+        recalibration.mix(mixture.answer, met)
+        answers.append(np.array(recalibration.answer)[:met])
+        if label < met:
             recalibration.learn(label, 1.0)
             mixture.learn(label, 1.0)
     return answers

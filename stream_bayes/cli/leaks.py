@@ -43,22 +43,22 @@ def leaks_in(events: Iterable[Event], target: str = "label") -> dict[Any, str]:
     if labels.total() - max(labels.values(), default=0) < LEAST_OTHERS:
         return {}
     numbers = _as_numbers([event.y for event in labelled])
-    found: dict[Any, str] = {}
+    reasons: dict[Any, str] = {}
     for name in dict.fromkeys(name for event in labelled for name in event.x):
         cells = [event.x.get(name) for event in labelled]
-        rows = [place for place, cell in enumerate(cells) if cell is not None]
+        rows = [row for row, cell in enumerate(cells) if cell is not None]
         reason = ""
         if len(rows) >= max(LEAST_ROWS, labels.total() / 2):
-            values = [cells[place] for place in rows]
-            reason = _how([labelled[place].y for place in rows], values, target)
+            values = [cells[row] for row in rows]
+            reason = _how([labelled[row].y for row in rows], values, target)
             if not reason and numbers is not None:
-                reason = _on_a_line(values, [numbers[place] for place in rows])
+                reason = _on_a_line(values, [numbers[row] for row in rows])
         if not reason and labels.total() >= LEAST_ROWS:
             gaps = _told([cell is None for cell in cells], [event.y for event in labelled])
             reason = f"that it is missing tells {target} in {gaps}" if gaps else ""
         if reason:
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def _how(labels: Sequence[Any], values: Sequence[Any], target: str) -> str:
@@ -89,8 +89,8 @@ def _how(labels: Sequence[Any], values: Sequence[Any], target: str) -> str:
 
 def _told(values: Sequence[Any], labels: Sequence[Any]) -> str:
     """Return in how many rows values tell the label; empty if they may tell too little of its entropy."""
-    rows = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    columns = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    rows = {value: row for row, value in enumerate(dict.fromkeys(values))}
+    columns = {label: column for column, label in enumerate(dict.fromkeys(labels))}
     counts = np.zeros((len(rows), len(columns)))
     np.add.at(counts, ([rows[value] for value in values], [columns[label] for label in labels]), 1.0)
     shares = counts.sum(axis=0) / len(labels)
@@ -109,10 +109,10 @@ def _are_apart(numbers: Sequence[float], labels: Sequence[Any], rows: Mapping[An
 
 def _on_a_line(values: Sequence[Any], numbers: Sequence[float]) -> str:
     """Return that a feature is the number of the label, or on one line with it; empty if it is neither."""
-    own = _as_numbers(values, of_texts=False)
-    if own is None or len({*own}) < LEAST_DIFFERENT:
+    feature = _as_numbers(values, of_texts=False)
+    if feature is None or len({*feature}) < LEAST_DIFFERENT:
         return ""
-    x, y = np.array(own), np.array(numbers)
+    x, y = np.array(feature), np.array(numbers)
     same = int((x == y).sum())
     if same >= LEAST_ON_A_LINE * len(x):
         return f"it is the same number in {_rows(same, len(x))}"

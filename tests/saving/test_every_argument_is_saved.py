@@ -180,7 +180,9 @@ SHARE = 3  # of the values that a class accepts, one of so many
 @cache
 def accepted(argument: str) -> dict[str, list[int]]:
     """Return the places in `VALUES` of what each class with this argument accepts."""
-    assert argument in VALUES, f"no learner had the argument {argument!r} before: add some values to VALUES, above"
+    assert argument in VALUES, (
+        f"no learner had the argument {argument!r} before: add some values to VALUES, above"
+    )
     return {
         name: [
             place for place, value in enumerate(VALUES[argument]) if made(name, argument, value) is not None

@@ -18,10 +18,10 @@ cdef class Panel:
     cdef object event
     cdef list content
     cdef dict views
-    cdef dict given
+    cdef dict kept_answer
     cdef Py_ssize_t labels_then
     cpdef dict predict(self, dict views, Py_ssize_t live, object last, double share)
-    cpdef keep(self, object x, dict views, dict given)
+    cpdef keep(self, object x, dict views, dict answer)
     cpdef dict predicted_views(self, object x)
     cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t live, object last, double share)
     cpdef dict predict_intervals(

@@ -1,6 +1,6 @@
 """The panel of experts: each predicts an event, their answers are mixed, and the mixture is calibrated.
 
-given    [expert, label]    the probabilities that each expert gives; the last row is of the one that repeats
+opinions    [expert, label]    the probabilities that each expert gives; the last row is of the one that repeats
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class Panel:
         """Forget which event was predicted last."""
         self.event = None
         self.content = []
-        self.views = self.given = {}
+        self.views = self.kept_answer = {}
 
     @cython.ccall
-    def keep(self, x, views: dict, given: dict):
+    def keep(self, x, views: dict, answer: dict):
         """Keep the event that was predicted last, what the stores were shown of it, and the answer: if it is learned
         next, it need not be predicted again. Only an event of plain values can be known again.
         """
         readings: Members = self.encoding.readings
-        if type(x) is not dict or not given:
+        if type(x) is not dict or not answer:
             return
         content: list = []
         for name, value in cython.cast(dict, x).items():
@@ -73,7 +73,7 @@ class Panel:
             content.append(name)
             content.append(value)
         readings.remember()
-        self.event, self.content, self.views, self.given = x, content, views, given.copy()
+        self.event, self.content, self.views, self.kept_answer = x, content, views, answer.copy()
         self.labels_then = len(self.labels.values)
 
     @cython.ccall
@@ -138,7 +138,7 @@ class Panel:
         predicted last have its answer.
         """
         readings: Members = self.encoding.readings
-        given: dict = self.given
+        kept_answer: dict = self.kept_answer
         is_predicted: cython.bint = views is self.views
         rows: list = self.encoding.encode(views, y, w)
         self.forget()
@@ -147,7 +147,7 @@ class Panel:
             and len(self.labels.values) == self.labels_then
             and readings.learn_predicted(rows, self.mixture.is_asleep)
         ):
-            return given
+            return kept_answer
         return self.answer(rows, True, live, last, share)
 
     @cython.cfunc
