@@ -271,6 +271,29 @@ def test_stepwise_em_learns_a_hidden_variable_from_a_start_that_the_seed_draws()
     assert moods(1, step=0.8).state()["checksum"] == models[1].state()["checksum"]
 
 
+@pytest.mark.parametrize(
+    "arguments", [{"missing": "window-em", "window": 300}, {"missing": "stepwise-em"}], ids=["window", "step"]
+)
+def test_tables_below_a_hidden_variable_follow_a_change(arguments):
+    """No event has the mood; half of the deeds turn to the other one, and the loss comes back to that of the truth."""
+    deeds, turned = ("sings", "dances", "hums", "whistles"), ("dances", "whistles")
+    schema = Schema({"mood": ["one", "other"], **{deed: [True, False] for deed in deeds}})
+    model = BayesNet({"mood": [], **{deed: ["mood"] for deed in deeds}}, schema=schema, **arguments)
+    rng, shares = np.random.default_rng(1), {deed: np.array([0.9, 0.1]) for deed in deeds}
+    gaps = []
+    for number in range(1200 if stream_bayes.compiled else 900):
+        if number == 600:
+            shares |= {deed: shares[deed][::-1] for deed in turned}
+        mood = int(rng.integers(2))
+        x = {deed: bool(rng.random() < shares[deed][mood]) for deed in deeds}
+        given_mood = np.prod([shares[deed] if x[deed] else 1.0 - shares[deed] for deed in deeds], axis=0)
+        gaps.append(model.score_one(x) + math.log(0.5 * float(given_mood.sum())))
+        model.learn_one(x)
+    assert np.mean(gaps[600:650]) > 1.0  # the change matters
+    if stream_bayes.compiled:
+        assert abs(np.mean(gaps[900:])) < 0.08 and abs(np.mean(gaps[400:600])) < 0.08
+
+
 def test_a_step_of_an_event_of_more_weight_is_as_long_as_so_many():
     model = BayesNet({"a": []}, strength=0, missing="stepwise-em")
     model.learn_one({"a": "x"}, 5.0)
