@@ -23,13 +23,25 @@ from benchmarks.drift import search
 from benchmarks.harness import Case, Result, measure
 from benchmarks.networks import live, numbers, questions, structures
 from benchmarks.picture import svg_of
-from benchmarks.speed import batches, engine, kafka, naive_bayes, pairs, snapshots, state, text, unlearning
+from benchmarks.speed import (
+    batches,
+    engine,
+    kafka,
+    naive_bayes,
+    pairs,
+    regression,
+    snapshots,
+    state,
+    text,
+    unlearning,
+)
 
 __all__ = ["all_cases", "main"]
 
 FAMILIES = (
     text,
     naive_bayes,
+    regression,
     batches,
     pairs,
     questions,

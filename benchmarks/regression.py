@@ -71,7 +71,7 @@ class Result(NamedTuple):
     absolute: float  # mean absolute error, likewise
     densities: list[Density]  # of the scored events; none without a density
     held_out: float  # share of events held out in intervals of 90 %
-    microseconds: float  # to predict and learn an event
+    microseconds: float  # of processor time, to predict and learn an event
 
 
 def with_parts_of_dates(events: Iterable[Any], target: str | None = None) -> Iterator[Event]:
@@ -162,15 +162,15 @@ def measure(model: Any, events: list[Event]) -> Result:
             ahead = [(forecast(model, *each, False), each[1]) for each in events[k : k + HELD_OUT]]
             if ahead[0][0] is not None:
                 held_out = float(np.mean([each.ends[0] <= y <= each.ends[1] for each, y in ahead if each]))
-        begin = time.perf_counter()
+        begin = time.process_time()
         predicted.append(model.predict_one(x) or 0.0)
-        seconds += time.perf_counter() - begin
+        seconds += time.process_time() - begin
         given = forecast(model, x, y, k % EVERY == 0) if k >= NOT_SCORED else None
         if given is not None:
             densities.append(given)
-        begin = time.perf_counter()
+        begin = time.process_time()
         model.learn_one(x, y)
-        seconds += time.perf_counter() - begin
+        seconds += time.process_time() - begin
     errors = (np.array(predicted) - targets)[NOT_SCORED:] / float(np.std(targets))
     error, absolute = math.sqrt(float(np.mean(np.square(errors)))), float(np.mean(np.abs(errors)))
     return Result(error, absolute, densities, held_out, 1e6 * seconds / len(events))

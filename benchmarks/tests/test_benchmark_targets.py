@@ -114,6 +114,11 @@ TARGETS = {  # the work: its peer and its target
     "MixedNetwork score and learn, 7 numbers": ("", "<= 50 us/event"),
     "MixedNetwork score and learn, 12 names and numbers": ("", "<= 125 us/event"),
     "Kafka: replay after a snapshot": ("live", ">= 1.3x"),
+    "BayesianRegression predict and learn, 20 numbers": (
+        "River BayesianLinearRegression",
+        "<= 6 us/event",
+    ),
+    "BayesianRegression against River's": ("River BayesianLinearRegression", ">= 20x"),
 }
 REPORTED = {  # the work that is measured against a peer, without a target
     "engine: 20 nominal in memory, NaiveBayes, to JSON lines": "predict_learn_one in a bare loop",
@@ -140,6 +145,7 @@ REPORTED = {  # the work that is measured against a peer, without a target
     "AODE learn, dicts, 50 x 8, 2 classes": "WEKA AODE",
     "AODE predict, dicts, 50 x 8, 2 classes": "WEKA AODE",
     "memory of MultinomialNB as learned, 100k tokens, 2 classes": "River MultinomialNB",
+    "BayesianRegression distribution and learn, 20 numbers": "River BayesianLinearRegression",
 }
 
 

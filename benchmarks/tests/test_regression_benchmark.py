@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks import regression
+from benchmarks import regression, regression_tables
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # River leaves the files of streams open
@@ -30,3 +32,17 @@ def test_every_model_is_measured_on_names_numbers_and_dates(
     assert [row.split(" | ")[1] for row in tables[2][2:]] == [*densities, *densities]
     for rows in tables:
         assert all(row.count("|") == rows[0].count("|") and "nan" not in row for row in rows)
+
+
+def test_tables_are_compared_with_the_figure_that_was_published_for_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{k % 9},{k % 7},{2 * (k % 9) - k % 7}\n" for k in range(120))
+    for name in ("wine", "of nobody"):
+        (tmp_path / f"{name}.csv").write_text(f"a,b,goal\n{rows}")
+    regression_tables.main([f"{tmp_path / name}.csv:goal" for name in ("wine", "of nobody")])
+    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert [(line[0], line[-1]) for line in lines[2:3]] == [("wine", "0.722")]
+    assert lines[3][0] == "of nobody" and len(lines[3]) == 6  # without a figure
+    best, linear, unchanged, mean = map(float, lines[2][2:6])
+    assert max(best, linear) < min(unchanged, mean)

@@ -29,6 +29,7 @@ cdef class RegressionReading:
     cdef long long[::1] all_slots
     cdef double[::1] all_mean
     cdef double[::1] all_deviation
+    cdef double[::1] per_deviation
     cdef double[::1] all_ridge
     cdef double[::1] all_matrix
     cdef double[::1] lacking

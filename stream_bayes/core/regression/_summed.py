@@ -89,6 +89,7 @@ class RegressionReading:
         self.products, self.lacking = np.zeros(1), np.zeros(1)
         self.all_slots = np.zeros(0, np.longlong)
         self.all_mean, self.all_deviation, self.all_ridge, self.all_matrix = (np.zeros(1) for _ in range(4))
+        self.per_deviation = np.zeros(1)
         self.all_columns = 0
         self.is_built = self.fits = False
         self.matrix, self.part, self.factor, self.spare, self.away = (np.zeros(1) for _ in range(5))
@@ -300,7 +301,8 @@ class RegressionReading:
         self.all_slots[n] = target
         self.all_columns = n
         if self.all_mean.shape[0] < m:
-            self.all_mean, self.all_deviation, self.all_ridge = (np.zeros(2 * m) for _ in range(3))
+            self.all_mean, self.all_deviation, self.per_deviation = (np.zeros(2 * m) for _ in range(3))
+            self.all_ridge = np.zeros(2 * m)
             self.mean, self.deviation, self.ridge, self.partial = (np.zeros(2 * m) for _ in range(4))
             self.products, self.lacking = np.zeros(2 * m), np.zeros(2 * m)
             self.all_matrix, self.factor, self.spare = (np.zeros(4 * m * m) for _ in range(3))
@@ -321,13 +323,14 @@ class RegressionReading:
                 value /= numbers.weight[base * stride]
                 self.all_mean[i], self.all_deviation[i] = value, 1.0
                 self.all_matrix[i * m + i] = self.fresh_weight * value * (1.0 - value)
+            self.per_deviation[i] = 1.0 / self.all_deviation[i]
             self.all_ridge[i] = all_samples / numbers.weight[base * stride] if i < n else 0.0
             self.lacking[i] = 1.0 - numbers.weight[base * stride] / all_samples
             if i < n and base == slot and self.is_wave(slot):
                 self.all_ridge[i] /= self.all_deviation[i] * self.all_deviation[i]
         for i in range(m):
             high = self.all_slots[i]
-            share = self.fresh_weight / self.all_deviation[i]
+            share = self.fresh_weight * self.per_deviation[i]
             if plain:
                 pairs.write_products(high, self.all_slots, i, 0, numbers, self.all_deviation, self.products)
                 share /= all_samples  # products, not covariances
@@ -337,7 +340,7 @@ class RegressionReading:
                     self.products[j] = self.covariance(
                         max(high, slot), min(high, slot), self.all_deviation[i] * self.all_deviation[j]
                     )
-                value = self.products[j] * share / self.all_deviation[j]
+                value = self.products[j] * share * self.per_deviation[j]
                 self.all_matrix[j * m + i] = max(-self.fresh_weight, min(self.fresh_weight, value))
         self.is_built, self.fits = True, False
 
