@@ -315,7 +315,10 @@ class StructureGrowth(ABC):
                 limits = _keeping_families(limits, before, self._drifted)
             if limits.score == BIC() and not sample.has_gaps:
                 limits = replace(limits, score=BDeu(SAMPLE_SIZE))
-        self._search = _Search(self.clock, self._searched(sample, before, limits))
+        rng = np.random.default_rng(
+            [self._seed, self.clock]
+        )  # now: the work may be done at any event that follows
+        self._search = _Search(self.clock, self._searched(sample, before, limits, rng))
 
     def _continue(self, search: _Search) -> None:
         """Count the slice that an event brings, and do its work if that is not done yet; try what was found."""
@@ -344,11 +347,10 @@ class StructureGrowth(ABC):
             self._search.finish()
 
     def _searched(
-        self, sample: Sample, before: Structure, search: ScoreSearch
+        self, sample: Sample, before: Structure, search: ScoreSearch, rng: np.random.Generator
     ) -> Generator[None, None, _FoundStructure | None]:
         """Search a structure that scores higher than the present one, in slices of at least `SLICE` rows counted."""
         scorer = FamilyScorer((yield from completing(sample, search.seed)), search.score)
-        rng = np.random.default_rng([self._seed, self.clock])
         present = scorer.total(
             [[sample.place(parent) for parent in before.parents(name)] for name in sample.variables]
         )

@@ -92,6 +92,28 @@ def test_a_restart_at_any_event_changes_nothing_nor_do_batches_and_idle_moments(
     assert in_trial > 1 and whole.generation > 0
 
 
+def test_a_search_over_gaps_draws_the_same_whenever_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, target, events = world(1, 300)
+    inner, rng = np.random.default_rng, np.random.default_rng(3)
+    events = [({name: v for name, v in x.items() if rng.random() >= 0.05}, y) for x, y in events]
+    seeds: dict[bool, list[Any]] = {False: [], True: []}
+    for at_once, found in seeds.items():
+
+        def noting(seed: Any = None, found: list[Any] = found) -> np.random.Generator:
+            if isinstance(seed, list):
+                found.append(seed)
+            return inner(seed)
+
+        monkeypatch.setattr(np.random, "default_rng", noting)
+        model = BayesNetClassifier(target=target)
+        for x, y in events:
+            model.learn_one(x, y)
+            if at_once:  # as in idle moments, or for a snapshot
+                model.state()
+        model.state()
+    assert seeds[True] == seeds[False] != []
+
+
 def test_no_event_waits_for_a_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stream_bayes.networks.growth.SLICE", 300)
     counted = [0]
