@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -301,79 +301,96 @@ class DataFile:
 
     def described(self) -> list[str]:
         """Return the guessed kinds of the columns, one per line."""
-        shown = self.features
-        numbers = [name for name in shown if self.is_numeric(name)]
-        dates = {name: date for name in shown if (date := self.date_of(name)) is not None}
-        texts = {name: text for name in shown if (text := self.text_of(name)) is not None}
+        form = f" ({self.form})" if self.form is not None and str(self.form) else ""
+        return [
+            f"by the first {self._rows_examined} of {self.path}{form}",
+            *self.guesses,
+            *self._kind_lines(),
+            *(f"  target {name}: {self._labels(name)}" for name in self.all_targets if name in self.profiles),
+            *self._missing_lines(),
+            *self._column_lines(),
+            *self._code_lines(),
+            *self._use_lines(),
+        ]
+
+    def _kind_lines(self) -> Iterator[str]:
+        """Yield the columns of each kind that is read otherwise than the others."""
         columns = {} if self.schema is None else self.schema.columns
-        positions = [name for name in shown if isinstance(columns.get(name), Coordinates)]
+        numbers = [name for name in self.features if self.is_numeric(name)]
+        dates = {name: date for name in self.features if (date := self.date_of(name)) is not None}
+        texts = {name: text for name in self.features if (text := self.text_of(name)) is not None}
+        positions = [name for name in self.features if isinstance(columns.get(name), Coordinates)]
         others = {*numbers, *dates, *texts, *positions}
-        names = [name for name in shown if name not in others]
-        lines = [f"by the first {self._rows_examined} of {self.path}"]
-        if self.form is not None and str(self.form):
-            lines[0] += f" ({self.form})"
-        lines += self.guesses
-        lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
-        lines.append(f"  names ({len(names)}): {listed(names)}")
+        names = [name for name in self.features if name not in others]
+        yield f"  numbers ({len(numbers)}): {listed(numbers)}"
+        yield f"  names ({len(names)}): {listed(names)}"
         if dates:
             read = [f"{name} ({', '.join(date.parts)})" for name, date in dates.items()]
-            lines.append(f"  dates ({len(dates)}): {listed(read)}")
+            yield f"  dates ({len(dates)}): {listed(read)}"
         if positions:
-            lines.append(f"  latitudes and longitudes ({len(positions)}): {listed(positions)}")
+            yield f"  latitudes and longitudes ({len(positions)}): {listed(positions)}"
         if texts:
             read = [f"{name} ({len(text.words)} words are features)" for name, text in texts.items()]
-            lines.append(f"  texts ({len(texts)}): {listed(read)}")
-        lines += [
-            f"  target {name}: {self._labels(name)}" for name in self.all_targets if name in self.profiles
-        ]
-        missing = {
-            name: each.missing.total() for name, each in self.profiles.items() if each.missing and each.values
-        }
+            yield f"  texts ({len(texts)}): {listed(read)}"
+
+    def _missing_lines(self) -> Iterator[str]:
+        """Yield the counts of missing cells, and the texts that stand for them."""
+        missing = {name: each for name, each in self.profiles.items() if each.missing and each.values}
         if missing:
-            marks: dict[str, None] = {}
-            for name in missing:
-                marks |= dict.fromkeys(text.strip() or "blank" for text in self.profiles[name].missing)
-            counts = [f"{name} {count:,}" for name, count in missing.items()]
-            lines.append(f"  missing ({', '.join(marks)}): {listed(counts)}")
-        for name, each in shown.items():
+            marks = dict.fromkeys(
+                text.strip() or "blank" for each in missing.values() for text in each.missing
+            )
+            counts = [f"{name} {each.missing.total():,}" for name, each in missing.items()]
+            yield f"  missing ({', '.join(marks)}): {listed(counts)}"
+
+    def _column_lines(self) -> Iterator[str]:
+        """Yield what is odd about single columns: cells that are not of their kind, warnings, and no value at all."""
+        for name, each in self.features.items():
             misfits, examples = each.kind.misfits
-            if misfits and (self.is_numeric(name) or name in dates):
-                kind = "dates" if name in dates else "numbers"
-                lines.append(
+            is_date = self.date_of(name) is not None
+            if misfits and (is_date or self.is_numeric(name)):
+                kind = "dates" if is_date else "numbers"
+                yield (
                     f"  {name}: {misfits:,} of {each.values:,} values are not {kind} and count as missing, such as "
                     f"{examples[0]!r}"
                 )
             if self.schema is None or self.schema.columns.get(name) == each.kind.column:
-                lines += [f"  {name}: {warning}" for warning in each.kind.warnings]
-        if empty := [name for name, each in shown.items() if not each.values]:
-            lines.append(f"  without any value: {listed(empty)}")
-        codes = [name for name, each in shown.items() if self.is_numeric(name) and may_be_codes(each)]
-        if codes:
-            of = {name: shown[name].numbers_column for name in codes}
+                yield from (f"  {name}: {warning}" for warning in each.kind.warnings)
+        if empty := [name for name, each in self.features.items() if not each.values]:
+            yield f"  without any value: {listed(empty)}"
+
+    def _code_lines(self) -> Iterator[str]:
+        """Yield the columns of numbers that may be codes, and of codes."""
+        of = {
+            name: each.numbers_column
+            for name, each in self.features.items()
+            if self.is_numeric(name) and may_be_codes(each)
+        }
+        if of:
             reasons = [f"{name} (one for each {other})" if other else name for name, other in of.items()]
-            lines.append(f"  numbers that may be codes: {listed(reasons)}; if so: --nominal {codes[0]}")
-        named = {name: each.kind.reason for name, each in shown.items() if each.kind.word == "code"}
+            yield f"  numbers that may be codes: {listed(reasons)}; if so: --nominal {next(iter(of))}"
+        named = {name: each.kind.reason for name, each in self.features.items() if each.kind.word == "code"}
         if named:
             reasons = [f"{name} ({reason})" for name, reason in named.items()]
-            lines.append(
-                f"  codes, read as names: {listed(reasons)}; as numbers: --numeric {next(iter(named))}"
-            )
+            yield f"  codes, read as names: {listed(reasons)}; as numbers: --numeric {next(iter(named))}"
+
+    def _use_lines(self) -> Iterator[str]:
+        """Yield which columns are left out or tell something, by what was measured."""
         for name, reason in self.left_out.items():
-            lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
+            yield f"  left out: {name or 'the column without a name'}, {reason}"
         if self.blanks:
             tells = [f"{name} ({each.gain / each.rows:.2f} nats a row)" for name, each in self.blanks.items()]
-            lines.append(
+            yield (
                 f"  that a cell is missing tells something, and is a feature: {listed(tells)}; "
                 "--no-blanks leaves it out"
             )
-        lines += [f"  {name}, an entity: {_recurrence(each)}" for name, each in self.entities.items()]
-        if ids := self.ids:
-            counts = [f"{name} ({_recurrence(each)})" for name, each in ids.items()]
-            lines.append(
+        yield from (f"  {name}, an entity: {_recurrence(each)}" for name, each in self.entities.items())
+        if self.ids:
+            counts = [f"{name} ({_recurrence(each)})" for name, each in self.ids.items()]
+            yield (
                 f"warning: these look like identifiers of rows: {listed(counts)}; they cost memory: leave them out "
                 "with --drop-ids"
             )
-        return lines
 
     @property
     def _rows_examined(self) -> str:

@@ -476,66 +476,107 @@ def _may_be_date(text: str) -> bool:
 
 
 def _amount(texts: Counter[str], decimal: str, likely: str | None) -> InferredKind | None:
+    """Return the kind of a column of written numbers, such as amounts of money; None if it holds other things."""
     parts = {text: part for text in texts if (part := written_number(text)) is not None}
-    if not _enough(parts, texts):
-        return None
-    units = _units(parts, texts)
+    units = _units(parts, texts) if _enough(parts, texts) else None
     if units is None:
         return None
     mark, is_sure = _mark(parts, texts, likely or decimal)
     column = Amount(units, mark)
+    numbers = _readable_numbers(parts, column)
+    if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
+        return None
+    bounds = {(parts[text].about[:1], value) for text, value in numbers.items()}
+    if any(("<", value) in bounds and (">", value) in bounds for value in numbers.values()):
+        return None  # <20 and >20 would be one number
+    are_decades = units == ["s"] and all(DECADE.fullmatch(text) for text, part in parts.items() if part.unit)
+    has_sure_mark = is_sure or likely is not None
+    warnings = [
+        *([] if has_sure_mark else _unsure_mark(numbers, parts, mark)),
+        *_differing_units(column, parts, texts),
+        *([] if are_decades else _numbers_without_unit(numbers, units, parts, texts)),
+        *_bounds(numbers, parts, texts),
+    ]
+    named = f"with {', '.join(units)}" if units else "numbers"
+    if mark == ",":
+        named += ", decimal comma"
+    has_bound = any(parts[text].about for text in numbers)
+    return InferredKind(
+        "number" if are_decades else _word(units),
+        column,
+        _share(numbers, texts, "years and decades" if are_decades else named),
+        numbers,
+        _misfits(numbers, texts),
+        warnings,
+        "range?" if has_bound and len(texts) <= MOST_COUNTS else "",
+    )
+
+
+def _readable_numbers(texts: Iterable[str], column: Amount) -> dict[str, float]:
+    """Return the number in each text of which it is one, by the units and the mark of the column."""
     numbers: dict[str, float] = {}
-    for text in parts:
+    for text in texts:
         try:
             value = column.read(text)[0]
         except ValueError:
             continue
         assert isinstance(value, float)
         numbers[text] = value
-    if not _enough(numbers, texts) or (not units and _has_codes(numbers)):
-        return None
-    bounds = {(parts[text].about[:1], value) for text, value in numbers.items()}
-    if any(("<", value) in bounds and (">", value) in bounds for value in numbers.values()):
-        return None  # <20 and >20 would be one number
-    warnings = []
-    are_decades = units == ["s"] and all(DECADE.fullmatch(text) for text, part in parts.items() if part.unit)
-    if not is_sure and likely is None:
-        example = next(text for text, part in parts.items() if "," in part.body or "." in part.body)
-        warnings.append(
-            f"{example!r} is read as {numbers[example]:g}: the column does not show whether its mark is a decimal "
-            f"mark or groups thousands; if it is the other: decimal = {'.' if mark == ',' else ','!r}"
+    return numbers
+
+
+def _unsure_mark(numbers: Mapping[str, float], parts: Mapping[str, WrittenNumber], mark: str) -> list[str]:
+    """Return a warning of numbers whose mark may be a decimal mark or group thousands."""
+    example = next(text for text, part in parts.items() if "," in part.body or "." in part.body)
+    return [
+        f"{example!r} is read as {numbers[example]:g}: the column does not show whether its mark is a decimal "
+        f"mark or groups thousands; if it is the other: decimal = {'.' if mark == ',' else ','!r}"
+    ]
+
+
+def _differing_units(column: Amount, parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> list[str]:
+    """Return a warning of units that differ: whether they are converted, or a feature of their own."""
+    if len(column.units) < 2:
+        return []
+    counts = _counts_of_units(parts, texts)
+    listed = ", ".join(f"{unit} {counts[unit]:,}" for unit in column.units)
+    is_converted = len(column.features("")) == 1
+    return [
+        f"units differ ({listed}): "
+        + (
+            f"all are converted to {column.units[0]}"
+            if is_converted
+            else "the unit is a feature of its own, for these numbers cannot be compared"
         )
-    by_unit = Counter[str]()
-    for text, part in parts.items():
-        by_unit[part.unit] += texts[text]
-    if len(units) > 1:
-        counts = ", ".join(f"{unit} {by_unit[unit]:,}" for unit in units)
-        is_converted = len(column.features("")) == 1
-        warnings.append(
-            f"units differ ({counts}): "
-            + (
-                f"all are converted to {units[0]}"
-                if is_converted
-                else "the unit is a feature of its own, for these numbers cannot be compared"
-            )
-        )
+    ]
+
+
+def _numbers_without_unit(
+    numbers: Mapping[str, float],
+    units: Sequence[str],
+    parts: Mapping[str, WrittenNumber],
+    texts: Counter[str],
+) -> list[str]:
+    """Return a warning of numbers without the unit that the others have."""
+    if not units:
+        return []
     bare = sum(texts[text] for text, value in numbers.items() if value and not parts[text].unit)
-    if units and all(unit in ("%", "‰") for unit in units):
-        if bare:
-            warnings.append(
-                f"{bare:,} numbers have no {units[0]} and are taken as written: 0.5 as 0.5 {units[0]}"
-            )
-    elif units and by_unit[UNIT] > 0 and not all(map(is_money, units)) and not are_decades:
-        warnings.append(f"{by_unit[UNIT]:,} numbers have no unit and are taken as {units[0]}")
-    warnings += _bounds(numbers, parts, texts)
-    named = f"with {', '.join(units)}" if units else "numbers"
-    if mark == ",":
-        named += ", decimal comma"
-    word = "number" if are_decades else _word(units)
-    reason = _share(numbers, texts, "years and decades" if are_decades else named)
-    has_bound = any(parts[text].about for text in numbers)
-    doubt = "range?" if has_bound and len(texts) <= MOST_COUNTS else ""
-    return InferredKind(word, column, reason, numbers, _misfits(numbers, texts), warnings, doubt)
+    if all(unit in ("%", "‰") for unit in units):
+        return [
+            f"{bare:,} numbers have no {units[0]} and are taken as written: 0.5 as 0.5 {units[0]}"
+        ] * bool(bare)
+    count = _counts_of_units(parts, texts)[UNIT]
+    if not count or all(map(is_money, units)):
+        return []
+    return [f"{count:,} numbers have no unit and are taken as {units[0]}"]
+
+
+def _counts_of_units(parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> Counter[str]:
+    """Return the number of cells of each unit."""
+    counts = Counter[str]()
+    for text, part in parts.items():
+        counts[part.unit] += texts[text]
+    return counts
 
 
 def _bounds(
@@ -581,9 +622,7 @@ def _mark(parts: Mapping[str, WrittenNumber], texts: Counter[str], likely: str) 
 
 def _units(parts: Mapping[str, WrittenNumber], texts: Counter[str]) -> list[str] | None:
     """Return the units of a column, the most frequent first; None if these are no units, but parts of names."""
-    counts = Counter[str]()
-    for text, part in parts.items():
-        counts[part.unit] += texts[text]
+    counts = _counts_of_units(parts, texts)
     total = counts.total()
     units = [
         unit
@@ -730,9 +769,7 @@ def _unread_units(texts: Counter[str]) -> list[str]:
     parts = {text: part for text in texts if (part := written_number(text)) is not None}
     if not _enough(parts, texts):
         return []
-    counts = Counter[str]()
-    for text, part in parts.items():
-        counts[part.unit] += texts[text]
+    counts = _counts_of_units(parts, texts)
     is_code = min(map(len, counts)) < LEAST_LETTERS
     if is_code or not 1 < len(counts) <= MOST_UNITS or counts.total() < LEAST_TEXTS:
         return []

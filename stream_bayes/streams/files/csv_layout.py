@@ -80,73 +80,45 @@ def guessed_layout(
     >>> guessed_layout(["1.5,red", "2.5,red", "2,blue"], ",").header
     False
     """
+    named = {*named}
     rows = [row for row in rows_in(lines, delimiter, quote, comment) if row.line >= (skip or 0)]
     table = [row for row in rows if not row.comment]
     if not table:
         return TableLayout(skip=skip or 0, header=header is not False, units=units or 0)
-    width, count = usual_width([row.cells for row in table[1:]] or [table[0].cells])
-    is_regular = width > 1 and count >= USUAL_SHARE * len(table)
-    begin, said = table[0], []
-    is_guessed = header is None
-    named = {*named}
-    wanted = frozenset(filter(None, named))
-    if wanted and (naming := [row for row in rows[:MOST_TITLES] if wanted <= {*row.names}]):
-        begin, header = naming[0], header is not False
-    elif skip is None and header is None and is_regular and _is_count(table, width):
-        begin, header = table[1], False
-        said.append(f"the first line counts the rows ({', '.join(table[0].cells[:2])}); it was skipped")
-    elif skip is None and is_regular:
-        begin = table[_titles_before(table, width)]
-    if header is None and is_regular and (commented := _commented_header(rows, begin, width)):
-        begin, header = commented, True
-        said.append("the names of the columns stand in a comment line")
-    titles = [row for row in table if row.line < begin.line]
-    if titles and not said:
-        text = first_texts([" ".join(filter(None, titles[0].cells))])
-        said.append(f"{counted(len(titles), 'line')} before the table {was(titles)} skipped: {text}")
+    found = _FirstLine.of(rows, table, frozenset(filter(None, named)), skip, header)
+    begin, said = found.line, [*found.said]
     body = [row.cells for row in table if row.line > begin.line]
     wide = [cells for cells in body if len(cells) == len(begin.cells)]
     absent = frozenset(missing) | {""}
-    levels, names = 1, begin.names
-    if header is not False and units is None and body[:1] == wide[:1]:
+    has_header, levels, names = found.header, 1, begin.names
+    if has_header is not False and units is None and body[:1] == wide[:1]:
         levels += not begin.comment and is_second_level(begin.cells, wide, absent)
     if levels > 1:
-        header, names = True, joined_names(begin.cells, wide[0])
+        has_header, names = True, joined_names(begin.cells, wide[0])
         joined = [name for name, cell in zip(names, begin.cells, strict=True) if name != cell]
         said.append(f"the names of the columns stand in two rows: {first_texts(joined)}")
         body, wide = body[1:], wide[1:]
     odds = HEADER_OF_DATA if is_usually_headless else HEADER_USUAL
     odds += odds_of_header(begin.cells, wide, absent)
-    if is_guessed and header and odds <= -SURE and levels == 1 and not begin.comment:
-        asked = first_texts([name for name in begin.names if name in wanted])
-        said.append(f"the first line looks like data, and is read as names because it holds {asked}")
-    if header is None:
-        header = odds >= 0
-        if not header:
-            said.append(
-                f"the first line looks like data, so the columns are called c1 to c{len(begin.cells)}"
-            )
-        if abs(odds) < SURE and wide:
-            said.append(
-                f"unsure whether the first line holds the names of the columns ({first_texts(begin.cells)}); it is "
-                f"read as {'names' if header else 'data'}"
-            )
-    if skip is None or titles or begin.comment:
+    if header is None and has_header and odds <= -SURE and levels == 1 and not begin.comment:
+        said.append(
+            f"the first line looks like data, and is read as names because it holds {first_texts(found.asked)}"
+        )
+    if has_header is None:
+        has_header = odds >= 0
+        said += _header_by_odds(begin, odds, bool(wide))
+    if skip is None or found.has_titles or begin.comment:
         skip = begin.line  # also after lines of blank cells, as above tables in sheets
-    if not header:
+    if not has_header:
         return TableLayout(skip=skip, header=False, guesses=tuple(said))
     lacking = ""
-    if is_regular and width > 2 and len(begin.names) == width - 1:
-        wide = [cells for cells in body if len(cells) == width]
+    if found.is_regular and found.width > 2 and len(begin.names) == found.width - 1:
+        wide = [cells for cells in body if len(cells) == found.width]
         lacking = "first" if any(cells[-1] for cells in wide) else "last"
         said.append(f"the header has no name for the {lacking} column")
     if units is None:
         units = units_in(names, wide, absent) if levels == 1 and body[:MOST_UNITS] == wide[:MOST_UNITS] else 0
-        if units:
-            texts = first_texts([cell for cell in wide[0] if cell])
-            said.append(
-                f"{counted(units, 'row')} after the header {was(wide[:units])} skipped, as of units: {texts}"
-            )
+        said += _skipped_units(wide, units)
     reason = ""
     if (lacking == "first" or not names[0]) and wide and "" not in named:
         reason = _not_an_index([cells[0] for cells in wide[units:] if cells[0] not in absent])
@@ -162,6 +134,79 @@ def guessed_layout(
         lacking=lacking,
         guesses=tuple(said),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FirstLine:
+    """The line with which a table begins: its header, or its first row."""
+
+    line: CSVLine
+    header: bool | None  # True if it holds the names; None where its cells have to show it
+    width: int  # cells of the usual row
+    is_regular: bool  # nearly all rows have as many
+    has_titles: bool  # lines before it are skipped
+    asked: Sequence[str]  # the names that the user wrote, of those in the line
+    said: Sequence[str]  # sentences about what was skipped
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[CSVLine],
+        table: Sequence[CSVLine],
+        wanted: frozenset[str],
+        skip: int | None,
+        header: bool | None,
+    ) -> _FirstLine:
+        """Return the first line of a table. `rows` are those of the table, and comments; `wanted` are names that the
+        user wrote.
+        """
+        width, count = usual_width([row.cells for row in table[1:]] or [table[0].cells])
+        is_regular = width > 1 and count >= USUAL_SHARE * len(table)
+        begin, said = table[0], []
+        if wanted and (naming := [row for row in rows[:MOST_TITLES] if wanted <= {*row.names}]):
+            begin, header = naming[0], header is not False
+        elif skip is None and header is None and is_regular and _is_count(table, width):
+            begin, header = table[1], False
+            said.append(f"the first line counts the rows ({', '.join(table[0].cells[:2])}); it was skipped")
+        elif skip is None and is_regular:
+            begin = table[_titles_before(table, width)]
+        if header is None and is_regular and (commented := _commented_header(rows, begin, width)):
+            begin, header = commented, True
+            said.append("the names of the columns stand in a comment line")
+        titles = [row for row in table if row.line < begin.line]
+        if titles and not said:
+            text = first_texts([" ".join(filter(None, titles[0].cells))])
+            said.append(f"{counted(len(titles), 'line')} before the table {was(titles)} skipped: {text}")
+        return cls(
+            line=begin,
+            header=header,
+            width=width,
+            is_regular=is_regular,
+            has_titles=bool(titles),
+            asked=[name for name in begin.names if name in wanted],
+            said=said,
+        )
+
+
+def _header_by_odds(begin: CSVLine, odds: float, has_rows: bool) -> list[str]:
+    """Return sentences about a first line that is read as names or data by the log-odds of a header."""
+    said = []
+    if odds < 0:
+        said.append(f"the first line looks like data, so the columns are called c1 to c{len(begin.cells)}")
+    if abs(odds) < SURE and has_rows:
+        said.append(
+            f"unsure whether the first line holds the names of the columns ({first_texts(begin.cells)}); it is "
+            f"read as {'names' if odds >= 0 else 'data'}"
+        )
+    return said
+
+
+def _skipped_units(wide: Sequence[Sequence[str]], units: int) -> list[str]:
+    """Return a sentence about rows of units that are skipped, if there are some."""
+    if not units:
+        return []
+    texts = first_texts([cell for cell in wide[0] if cell])
+    return [f"{counted(units, 'row')} after the header {was(wide[:units])} skipped, as of units: {texts}"]
 
 
 def _not_an_index(cells: Sequence[str]) -> str:
