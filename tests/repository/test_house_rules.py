@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -194,7 +194,7 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
     """Yield every import in a module's text, wherever it stands; relative ones made absolute."""
     here = ["stream_bayes", *filter(None, module.split("."))]
     package = here if is_package else here[:-1]
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(parsed(source)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(node.lineno, without_cimports(alias.name))
@@ -279,7 +279,7 @@ def may_touch_the_world(module: str) -> bool:
 
 def impure_names(source: str) -> Iterator[tuple[int, str]]:
     """Yield what needs no import to be impure: a builtin that reads or writes, numpy's global generator."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(parsed(source)):
         if isinstance(node, ast.Name) and node.id in CORE_BUILTINS:
             yield node.lineno, f"uses {node.id}()"
         elif (
@@ -300,9 +300,19 @@ def imports_in(path: Path) -> list[Import]:
     return list(imports_of(source, name_of(path), is_package=path.stem == "__init__"))
 
 
-@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def nodes_of(tree: ast.Module) -> Sequence[ast.AST]:
+    """Return all nodes of a tree. Most of the rules look at all, and to find them takes longer than to look."""
+    return list(ast.walk(tree))
 
 
 def name_of(path: Path) -> str:
@@ -370,7 +380,7 @@ def test_no_room_holds_a_cycle() -> None:
 def test_a_class_name_has_one_meaning() -> None:
     homes: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}, line {node.lineno}")
     twice = [f"{name}: {', '.join(where)}" for name, where in homes.items() if len(where) > 1]
@@ -396,7 +406,7 @@ def ambiguous(trees: Mapping[str, ast.Module]) -> list[str]:
     for tree in trees.values():
         for name, meaning in type_aliases(tree):
             meanings.setdefault(name, set()).add(meaning)
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef):
                 meanings.setdefault(node.name, set()).add("a class")
     return [f"{name}: {', '.join(sorted(several))}" for name, several in meanings.items() if len(several) > 1]
@@ -463,7 +473,7 @@ def test_a_variable_is_named_after_what_it_is() -> None:
 
 def bound_names(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the variables, arguments and attributes that a file binds, and their lines."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(tree_of(path)):
         if isinstance(node, ast.arg):
             yield node.lineno, node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -606,7 +616,7 @@ PROPERTIES = ("property", "cached_property", "setter")
 
 def no_verb_first(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the first word of each function's docstring that does not begin with a verb."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(parsed(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         decorators = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
@@ -628,9 +638,9 @@ QUESTIONS = frozenset("What How Whether Where Which When Who Whom Whose Why If T
 
 def no_noun_first(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the first word of each docstring of a module or class that begins as a question."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     documented: list[ast.Module | ast.ClassDef] = [tree]
-    documented += [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    documented += [node for node in nodes_of(tree) if isinstance(node, ast.ClassDef)]
     for node in documented:
         text = ast.get_docstring(node)
         word = text.split(maxsplit=1)[0].rstrip(".,:;") if text else ""
@@ -718,7 +728,7 @@ def with_bases(public: set[str], trees: Mapping[str, ast.Module]) -> set[str]:
     bases = {
         node.name: {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
         for tree in trees.values()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.ClassDef)
     }
     names, waiting = set[str](), public & bases.keys()
@@ -812,7 +822,7 @@ def names_assigned(tree: ast.Module) -> list[str]:
 def names_read(tree: ast.Module) -> set[str]:
     """Return the names that a module reads, imports, or takes from something; and strings, as in `__all__`."""
     read: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             read.add(node.id)
         elif isinstance(node, ast.ImportFrom):
@@ -855,7 +865,7 @@ WRITERS = ("private_files.py", "saving/snapshots/file_system.py", "testing/fault
 
 def writings(tree: ast.Module) -> Iterator[int]:
     """Yield the lines that write a file with the permissions that the umask leaves."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -1,7 +1,7 @@
 """Every constructor argument of every learner, in the types that it accepts, through files, JSON and TOML.
 
 `VALUES` lists for each argument what somebody may give; what a class refuses, it refuses when it is made. Classes that
-share an argument share its values out: each takes a third of those that it accepts, and each comes to some class.
+share an argument share its values out: each takes a fifth of those that it accepts, and each comes to some class.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def made(name: str, argument: str, value: Any) -> Any | None:
         return None
 
 
-SHARE = 3  # of the values that a class accepts, one of so many
+SHARE = 5  # of the values that a class accepts, one of so many
 
 
 @cache
@@ -194,7 +194,7 @@ def accepted(argument: str) -> dict[str, list[int]]:
 
 @cache
 def shares(argument: str) -> dict[str, list[int]]:
-    """Return the places of those that each class is tried with: what no class before was, and a third at least."""
+    """Return the places of those that each class is tried with: what no class before was, and a fifth at least."""
     tried: Counter[int] = Counter()
     chosen = {}
     for name, places in accepted(argument).items():

@@ -24,7 +24,7 @@ from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.river import ServedAdaptive
 
-__all__ = ["model"]
+__all__ = ["main", "model"]
 
 
 def model() -> DriftAdaptive:
