@@ -23,7 +23,12 @@ from stream_bayes.streams.files.code_columns import find_numbered_names
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.telling_columns import decide_codes, with_telling_blanks
+from stream_bayes.streams.files.telling_columns import (
+    BLANK_ROWS,
+    EXAMINED_ROWS,
+    decide_codes,
+    with_telling_blanks,
+)
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = [
@@ -223,7 +228,7 @@ def inferred_schema(
         As of a `CSVSource`.
     rows
         Number of rows to examine, including those that cannot be read. Default: the first 1,000, and 1,000 at most of
-        those that follow.
+        those that follow; up to 200,000 for what codes tell about the label, and 5,000 for what missing cells tell.
     form
         The format of the file, in place of `delimiter` and `missing`.
 
@@ -257,13 +262,14 @@ def inferred_schema(
     def open_rows(schema: Schema | None) -> Source:
         return opened(fields, schema, form=form, misfits="missing")
 
-    decide_codes(profiles, fields, open_rows)
+    decide_codes(profiles, fields, open_rows, most_rows=rows or EXAMINED_ROWS)
     features = {name: profiles[name].kind.column for name in names}
     for name in names:
         for warning in profiles[name].kind.warnings:
             logger.warning("%s: column %s: %s", path, name, warning)
     if target is not None:
-        return with_telling_blanks(Schema(features, target=label_name), profiles, fields, open_rows)
+        schema = Schema(features, target=label_name)
+        return with_telling_blanks(schema, profiles, fields, open_rows, rows or BLANK_ROWS)
     if "class" in features:
         raise SchemaError(
             f"{path}: the column 'class' has the target's usual name; name the target, or rename the column in "

@@ -6,7 +6,7 @@ Each row is predicted before it is learned.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from stream_bayes.data.codes import Code
 from stream_bayes.data.kind_inference import InferredKind
 from stream_bayes.data.prequential_gain import PrequentialGain
 from stream_bayes.data.schema import Schema
-from stream_bayes.streams.contracts.source import Source, records_of
+from stream_bayes.streams.contracts.source import Record, Source, records_of
 from stream_bayes.streams.files.code_columns import code_kind
 from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.records.fields import Fields
@@ -48,9 +48,11 @@ def decide_codes(
     fields: Fields,
     open_rows: RowsOpener,
     decided: Collection[str] = (),
+    most_rows: int = EXAMINED_ROWS,
 ) -> None:
     """Make codes of the features whose name or whose column of names shows it. Where there is a target, they must
-    predict it as names not worse than as numbers. Those that are `decided` stay as they are.
+    predict it as names not worse than as numbers, over the first `most_rows`. Those that are `decided` stay as they
+    are.
     """
     codes = {
         name: kind
@@ -59,13 +61,13 @@ def decide_codes(
     }
     if codes and fields.target is not None:
         with closing(open_rows(None)) as rows:
-            codes = _telling_codes(rows, codes, profiles, fields)
+            codes = _telling_codes(records_of(rows, most_rows), codes, profiles, fields)
     for name, kind in codes.items():
         profiles[name].kind = kind
 
 
 def _telling_codes(
-    source: Source,
+    records: Iterable[Record],
     codes: Mapping[str, InferredKind],
     profiles: Mapping[str, ColumnProfile],
     fields: Fields,
@@ -82,7 +84,7 @@ def _telling_codes(
         for name in targets
     ]
     gains = {name: [(PrequentialGain(), PrequentialGain()) for _ in targets] for name in codes}
-    for record in records_of(source, EXAMINED_ROWS):
+    for record in records:
         if not isinstance(record, Event):
             continue
         labels = [
@@ -138,15 +140,23 @@ def number_of(label: object, amount: Amount) -> float | None:
 
 
 def with_telling_blanks(
-    schema: Schema, profiles: Mapping[str, ColumnProfile], fields: Fields, open_rows: RowsOpener
+    schema: Schema,
+    profiles: Mapping[str, ColumnProfile],
+    fields: Fields,
+    open_rows: RowsOpener,
+    most_rows: int = BLANK_ROWS,
 ) -> Schema:
     """Return the schema in which it is a feature that a cell is missing, where that tells something about the label."""
-    blanks = telling_blanks(schema, profiles, fields, open_rows)
+    blanks = telling_blanks(schema, profiles, fields, open_rows, most_rows)
     return Schema(schema.columns, schema.classes, schema.target, schema.unknown, [*blanks])
 
 
 def telling_blanks(
-    schema: Schema, profiles: Mapping[str, ColumnProfile], fields: Fields, open_rows: RowsOpener
+    schema: Schema,
+    profiles: Mapping[str, ColumnProfile],
+    fields: Fields,
+    open_rows: RowsOpener,
+    most_rows: int = BLANK_ROWS,
 ) -> dict[str, PrequentialGain]:
     """Return the columns of which it tells something about the label whether their cell is missing; none without a
     target. Of columns that are missing together, one is enough.
@@ -155,7 +165,7 @@ def telling_blanks(
     if fields.target is None or not names:
         return {}
     with closing(open_rows(schema)) as source:
-        rows = [record for record in records_of(source, BLANK_ROWS) if isinstance(record, Event)]
+        rows = [record for record in records_of(source, most_rows) if isinstance(record, Event)]
     telling: dict[str, PrequentialGain] = {}
     patterns: set[bytes] = set()
     for name in names:

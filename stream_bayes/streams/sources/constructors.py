@@ -19,7 +19,7 @@ from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.table_profile import has_rows, inferred_schema, profile_of
+from stream_bayes.streams.files.table_profile import FIRST_ROWS, has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.typed_columns import inferred_typed_schema
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.fields import Fields
@@ -172,7 +172,8 @@ def from_csv(
                 f"{path} holds no row yet that shows which of its columns hold numbers: give a schema, or "
                 "infer_types=False, or start once there are some"
             )
-        schema = inferred_schema(path, fields, columns=columns, form=form)
+        # A file that grows is read alike whenever it is opened again: by its first rows alone.
+        schema = inferred_schema(path, fields, FIRST_ROWS if follow else None, columns, form=form)
         if isinstance(target, str):
             labels = profile_of(path, [target], columns=columns, form=form)[target]
             if labels.is_measured:

@@ -106,6 +106,25 @@ def test_every_reader_of_every_format_finds_the_same_kinds(tables: list[Path], t
     assert [*xs[0][0]] == [*expected.features]  # type: ignore[misc]  # a dict
 
 
+def test_a_followed_file_is_read_alike_however_it_has_grown(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+
+    def kinds(follow: bool) -> Schema:
+        with closing(streams.from_csv(path, target="y", follow=follow)) as source:
+            assert source.schema is not None
+            return source.schema
+
+    lines = [f"{300 + k % 20},{'' if k % 3 else 'x'},{'ab'[k % 20 * 7 % 3 > 0]}\n" for k in range(1000)]
+    path.write_text("shop_id,note,y\n" + "".join(lines))
+    before = kinds(True)
+    assert before.columns["shop_id"] == Code() and before == kinds(False)
+    # Later the label depends on the order of the numbers, and on whether there is a note.
+    later = [f"{300 + 7 * k},{'x' if k % 2 else ''},{'ab'[k % 2]}\n" for k in range(3000)]
+    with path.open("a") as file:
+        file.writelines(later)
+    assert kinds(True) == before != kinds(False)
+
+
 def test_a_model_without_a_schema_reads_names_where_it_learned_names(tmp_path: Path) -> None:
     model = NaiveBayes()
     for k in range(60):
