@@ -76,7 +76,9 @@ class NormalColumns(NamedTuple):
         lines = np.linalg.solve(present[:, is_there], present[:, gaps])
         filled = rows.copy()
         seen = np.clip(rows[:, is_there], -FARTHEST, FARTHEST) - self.mean[is_there]
-        filled[:, gaps] = self.mean[gaps] + seen @ lines
+        # Each row alone, and contiguous: else its last digits would depend on how many rows there are, and a restart,
+        # which fills all rows of a window at once, would go on with others.
+        filled[:, gaps] = self.mean[gaps] + np.array([row.copy() @ lines for row in seen])
         return filled, self.covariance[gaps][:, gaps] - present[:, gaps].T @ lines
 
     def filled(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -157,6 +157,18 @@ def test_targets_whose_squares_are_no_doubles_are_learned() -> None:
     assert model.predict_one({"a": 3}) == pytest.approx(3.1e-300, rel=0.1)
 
 
+def test_a_process_over_gaps_goes_on_from_its_state_to_the_last_digit(rng: np.random.Generator) -> None:
+    model = GaussianProcess(window=50)
+    for k in range(90):
+        numbers = zip("abcdefg", rng.normal(size=7).tolist(), strict=True)
+        x = {name: number for name, number in numbers if rng.random() < 0.9}
+        if k > 30 and k % 5 == 0:
+            again = GaussianProcess.from_state(model.state())
+            assert model.predict_interval_one(x, 0.9) == again.predict_interval_one(x, 0.9)
+        model.predict_one(x)
+        model.learn_one(x, x.get("a", 0.0) - x.get("b", 0.0) + rng.normal())
+
+
 def test_a_window_that_moved_event_by_event_forecasts_as_one_read_from_its_state() -> None:
     rng = np.random.default_rng(4)
     model = GaussianProcess(window=20)
