@@ -12,6 +12,6 @@ Prometheus. `event_history` keeps the newest events, for `feature_drifts`, `thre
 `event_stream` sends them on.
 
 `replica` follows without an engine what is `followed`: snapshots, a saved model, a topic; `compared` serves a
-comparison. `graphs` places what the page draws; it shows `other_services` by their `service_answers`, and
+comparison. `graphs` places what the page draws; it shows `other_services` by their `service_client`, and
 `static_report` writes it to a file.
 """

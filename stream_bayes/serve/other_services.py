@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.serve.service_answers import ServiceAnswers
+from stream_bayes.serve.service_client import ServiceClient
 
 __all__ = ["OtherServices"]
 
@@ -26,7 +26,7 @@ class OtherServices:
 
     def __init__(self, addresses: Sequence[tuple[str, str | None]]) -> None:
         self._services = [
-            (address, ServiceAnswers(address, token, SECONDS, MOST_BYTES)) for address, token in addresses
+            (address, ServiceClient(address, token, SECONDS, MOST_BYTES)) for address, token in addresses
         ]
         self._asked: asyncio.Task[list[dict[str, Any]]] | None = None
         self._since = float("-inf")
@@ -51,7 +51,7 @@ class OtherServices:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
 
-def _status(address: str, service: ServiceAnswers) -> dict[str, Any]:
+def _status(address: str, service: ServiceClient) -> dict[str, Any]:
     try:
         answer = service.get("v1/status")
     except StreamBayesError as error:

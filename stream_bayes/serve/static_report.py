@@ -16,7 +16,7 @@ import msgspec
 
 from stream_bayes.errors import SourceError
 from stream_bayes.serve.app import PAGE
-from stream_bayes.serve.service_answers import ServiceAnswers
+from stream_bayes.serve.service_client import ServiceClient
 
 __all__ = ["report_of"]
 
@@ -26,7 +26,7 @@ COSTS = {"missed": "1", "false_alarm": "1"}
 NO_LABELS = "a report takes no labels; give them to the service"
 
 
-def report_of(service: ServiceAnswers) -> str:
+def report_of(service: ServiceClient) -> str:
     """Return the report of a service as HTML.
 
     Raises
@@ -55,7 +55,7 @@ def report_of(service: ServiceAnswers) -> str:
 ServedFile = tuple[str, Mapping[str, str], Any]
 
 
-def _answers(service: ServiceAnswers) -> Iterator[ServedFile]:
+def _answers(service: ServiceClient) -> Iterator[ServedFile]:
     """Yield all else that the page asks for, as it is opened and its cells are clicked."""
 
     def asked(path: str, **parameters: str) -> ServedFile:

@@ -47,12 +47,12 @@ def report(
 
         check_installed()
         checked_output("--output", output)
-        from stream_bayes.serve.service_answers import ServiceAnswers
+        from stream_bayes.serve.service_client import ServiceClient
         from stream_bayes.serve.static_report import report_of
 
         address = source if "://" in source else _served(source, servers, key_of(key_env), around)
         token = token_of(read_token_env, "--read-token-env")
-        text = report_of(ServiceAnswers(address, token))
+        text = report_of(ServiceClient(address, token))
         try:
             write_private(output, text.encode())
         except OSError as error:

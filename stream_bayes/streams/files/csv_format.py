@@ -20,9 +20,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.byte_files.byte_file import ByteFile
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
-from stream_bayes.streams.files.csv_header import column_names, joined_names
-from stream_bayes.streams.files.csv_layout import guessed_layout
-from stream_bayes.streams.files.csv_marks import (
+from stream_bayes.streams.files.csv_delimiters import (
     CSVLine,
     guessed_comment,
     guessed_delimiter,
@@ -30,6 +28,8 @@ from stream_bayes.streams.files.csv_marks import (
     row_reader,
     rows_in,
 )
+from stream_bayes.streams.files.csv_header import column_names, joined_names
+from stream_bayes.streams.files.csv_layout import guessed_layout
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["CSVFormat", "delimiter_of", "guessed_format", "named_columns", "number_marks"]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stream_bayes.streams.files.csv_marks import is_number_text
+from stream_bayes.streams.files.csv_delimiters import is_number_text
 
 __all__ = [
     "MOST_DIGITS",

@@ -11,6 +11,14 @@ from itertools import pairwise
 
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.streams.files.csv_cells import MISSING_CELLS
+from stream_bayes.streams.files.csv_delimiters import (
+    EXAMINED_ROWS,
+    USUAL_SHARE,
+    CSVLine,
+    is_number_text,
+    rows_in,
+    usual_width,
+)
 from stream_bayes.streams.files.csv_header import (
     MOST_DIGITS,
     MOST_UNITS,
@@ -21,14 +29,6 @@ from stream_bayes.streams.files.csv_header import (
     odds_of_header,
     units_in,
     was,
-)
-from stream_bayes.streams.files.csv_marks import (
-    EXAMINED_ROWS,
-    USUAL_SHARE,
-    CSVLine,
-    is_number_text,
-    rows_in,
-    usual_width,
 )
 
 __all__ = ["TableLayout", "guessed_layout"]

@@ -16,9 +16,9 @@ from stream_bayes import streams
 from stream_bayes.core.events.event import Event
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import SourceError
+from stream_bayes.streams.files.csv_delimiters import guessed_delimiter
 from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_layout import guessed_layout
-from stream_bayes.streams.files.csv_marks import guessed_delimiter
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.table_profile import inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields

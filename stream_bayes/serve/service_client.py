@@ -1,4 +1,4 @@
-"""The answers of another service, over HTTP."""
+"""A client of another service, over HTTP."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import msgspec
 
 from stream_bayes.errors import BadValue, SourceError
 
-__all__ = ["ServiceAnswers"]
+__all__ = ["ServiceClient"]
 
 SECONDS = 30.0
 MOST_BYTES = 256 << 20
 
 
-class ServiceAnswers:
-    """The answers of a service at an address such as "http://127.0.0.1:8080", with a token for reads if it needs one.
+class ServiceClient:
+    """A client of a service at an address such as "http://127.0.0.1:8080", with a token for reads if it needs one.
     `seconds` is the time for an answer, `most_bytes` its largest size. Redirections are not followed.
 
     Raises
