@@ -279,14 +279,7 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     if own.reads_messages:
         if steps:
             raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
-        key = None if own.key is None else own.key.get_secret_value().encode()
-        model = _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
-        if own.sent:
-            try:
-                MODELS[own.kind].learn_sent(model, [directory / path for path in own.sent])
-            except StreamBayesError as error:
-                raise BadConfig(f"model.sent: {error}") from error
-        return model
+        return _message_model(config, directory)
     if own.has_targets:
         return make_target_model(own.kind, own.arguments, config.source.target or [], schema)
     if own.predicts_numbers:
@@ -328,6 +321,19 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
     model = compose.Pipeline(*steps, learner) if steps else learner
     rule = own.rule()
     return model if rule is None else DecidingClassifier(model, rule)
+
+
+def _message_model(config: PipelineConfig, directory: Path) -> Any:
+    """Return the model of messages of a product, with its prior and the people to whom mails were sent, if any."""
+    own = config.model
+    key = None if own.key is None else own.key.get_secret_value().encode()
+    model = _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
+    if own.sent:
+        try:
+            MODELS[own.kind].learn_sent(model, [directory / path for path in own.sent])
+        except StreamBayesError as error:
+            raise BadConfig(f"model.sent: {error}") from error
+    return model
 
 
 def _with_prior(model: Any, config: PipelineConfig, directory: Path) -> Any:
