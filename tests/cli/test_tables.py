@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import random
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 import stream_bayes
 from stream_bayes.streams.files import table_profile
-from stream_bayes.streams.records.fields import Fields
 from tests.cli.test_snapshots import run
 
 ROWS = 300
@@ -775,24 +776,42 @@ def test_a_column_of_one_value_is_constant_so_far_unless_its_file_has_ended(
     assert unit["kind"] == "category"
 
 
-def test_inspect_takes_time_in_proportion_to_the_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def calls_of(*command: object) -> int:
+    """Return the number of calls of functions that a command takes."""
     calls = 0
-    is_feature = Fields.is_feature
 
-    def counted(fields: Fields, name: str) -> bool:
+    def count(frame: FrameType, event: str, function: object) -> None:
         nonlocal calls
-        calls += 1
-        return is_feature(fields, name)
+        calls += event in ("call", "c_call")
 
-    monkeypatch.setattr(Fields, "is_feature", counted)
-    for columns in (50, 500):
+    sys.setprofile(count)
+    try:
+        assert run(*command).exit_code == 0
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_inspect_and_train_take_time_in_proportion_to_the_columns(tmp_path: Path) -> None:
+    rng, calls = random.Random(1), dict[str, list[int]](inspect=[], train=[])
+    for columns in (10, 20, 60, 180):
         path = tmp_path / f"{columns}.csv"
-        path.write_text("".join(",".join(f"{row}{each}" for each in range(columns)) + "\n" for row in "cde"))
-        calls = 0
-        assert run("inspect", path).exit_code == 0
-        assert calls <= 8 * columns
+        heading = ",".join(f"f{each}" for each in range(columns))
+        rows = (",".join(str(rng.randrange(900)) for _ in range(columns)) for _ in range(8))
+        path.write_text(f"y,{heading}\n" + "".join(f"{'ab'[k % 2]},{row}\n" for k, row in enumerate(rows)))
+        options: dict[str, list[object]] = {
+            "inspect": [],
+            "train": ["--model", "nb", "--out", tmp_path / "m.zip"],
+        }
+        for name, more in options.items():
+            command = (name, path, "--target", "y", *more)
+            if columns == 10:  # imports what the others need
+                assert run(*command).exit_code == 0
+            else:
+                calls[name].append(calls_of(*command))
+    for name, (few, middle, most) in calls.items():
+        # What each further column takes is the same among many as among few.
+        assert (most - middle) / 120 <= 1.1 * (middle - few) / 40, (name, few, middle, most)
 
 
 def test_what_commands_write_is_for_its_owner_only(people: Path, tmp_path: Path) -> None:
