@@ -407,6 +407,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if isinstance(model, MixedNetwork):
             losses = succession.memory.losses(model, x, w)
             model.learn_one(x, w)
+            if w == 0.0:
+                succession.clock += 1
+                return
             row = model.store.row_of(model.store.read(x), float(w))
         else:
             row = model.store.encode(x, EVENT, w)

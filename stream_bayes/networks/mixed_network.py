@@ -238,6 +238,9 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         weight = read_weight(w)
         if self._classes is not None and weight != 1.0:
             raise BadWeight(f"latent classes learn each event once, and this one has the weight {w!r}")
+        if weight == 0.0:
+            self.store.read(x)  # nothing is learned, of its kinds and names neither
+            return
         if self.is_growing:
             self._take_variables(x)
         values = self.store.read(x)

@@ -14,7 +14,7 @@ import scipy
 from river import anomaly
 
 import stream_bayes
-from stream_bayes import MixedNetwork, Nominal, Numeric, Schema
+from stream_bayes import DriftAdaptive, MixedNetwork, Nominal, Numeric, Schema
 from stream_bayes.core.live_networks.mixed_counts import Marginal
 from stream_bayes.core.live_networks.mixed_families import MixedFamilies, NumericFamily
 from stream_bayes.errors import (
@@ -28,6 +28,7 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
+from stream_bayes.saving.river.model_state import model_state, restore_model
 from stream_bayes.serve.event_model_copy import EventModelCopy
 
 GRAPH = {"a": [], "b": ["a"], "x": ["a"], "y": ["x", "b"], "z": ["y", "x"]}
@@ -422,3 +423,33 @@ def test_a_family_read_again_for_each_event_has_the_density_of_one_that_is_made_
     model.learn_one({**odd, "a": "t"})
     assert model.families.states("a") == ["t", "u", "v"]
     assert model.log_density_one(odd) == pytest.approx(math.fsum(anew.log_density(v, odd) for v in GRAPH))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"structure": {"a": [], "k": ["a"], "b": ["a"]}},
+        {"missing": "window-em"},
+        {"transform": "ranks"},
+    ],
+    ids=str,
+)
+def test_events_of_weight_0_change_nothing_and_the_state_loads(arguments: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    one, other = (
+        DriftAdaptive(MixedNetwork(**arguments)) if not arguments else MixedNetwork(**arguments)
+        for _ in range(2)
+    )
+    one.learn_one({"k": 1.5, "a": "x", "later": True}, w=0.0)  # of other kinds, and of a variable more
+    for _ in range(70):
+        a, noise = rng.normal(size=2).tolist()
+        x = {"a": a, "b": a + 0.1 * noise, "k": "pq"[int(a > 0)]}
+        for model in (one, other):
+            model.learn_one(x)
+        one.learn_one({"a": 9.0, "b": -9.0, "k": "new"}, w=0.0)
+    loaded = restore_model(one.clone(), model_state(one))
+    question = {"a": 0.3, "b": 0.2}
+    assert one.score_one(question) == other.score_one(question) == loaded.score_one(question)
+    with pytest.raises(BadValue):
+        one.learn_one({"a": math.inf}, w=0.0)
