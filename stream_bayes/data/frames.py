@@ -277,8 +277,8 @@ def read_table(frame: Native) -> NamedColumns:
 def _frame_table(native: Native) -> NamedColumns:
     if nw.dependencies.is_pandas_like_dataframe(native):
         _refuse_duplicates(native.columns)
-        # By position, since narwhals looks columns up by strings only.
-        cells = (nw.from_native(native.iloc[:, i], series_only=True) for i in range(native.shape[1]))
+        # One after the other, since narwhals looks columns up by strings only.
+        cells = nw.from_native(native, eager_only=True).iter_columns()
         return NamedColumns(len(native), dict(zip(native.columns, cells, strict=True)))
     if nw.dependencies.is_pyarrow_table(native):
         _refuse_duplicates(native.column_names)  # pyarrow allows them, narwhals would refuse without a name
