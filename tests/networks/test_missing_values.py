@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -246,6 +246,50 @@ def test_events_of_weight_0_change_nothing(arguments):
     )
     for model in (one_by_one, together):
         assert dict(model.cpt("lawn")) == dict(without.cpt("lawn")) and model.clock == without.clock
+
+
+def divergence_of_moods(step, seed, follows, events, shown=0):
+    """The Kullback-Leibler divergence of deeds that follow a hidden mood, learned with a step; one event in `shown`
+    shows the mood.
+    """
+    deeds = ("sings", "dances", "whistles")
+    schema = Schema({"mood": ["one", "other"], **{deed: [True, False] for deed in deeds}})
+    structure = {"mood": [], **{deed: ["mood"] for deed in deeds}}
+    model = BayesNet(structure, schema=schema, missing="stepwise-em", seed=seed, step=step)
+    rng = np.random.default_rng(seed)
+    glad = rng.random(events) < 0.5
+    done = rng.random((events, 3)) < np.where(glad, follows, 1.0 - follows)[:, None]
+    model.learn_many(
+        [
+            dict(zip(deeds, row, strict=True))
+            | ({"mood": "one" if glad[place] else "other"} if shown and place % shown == 0 else {})
+            for place, row in enumerate(done.tolist())
+        ]
+    )
+    moods, tables = model.cpt("mood")[()], [model.cpt(deed) for deed in deeds]
+    total = 0.0
+    for row in product([True, False], repeat=3):
+        true = sum(
+            0.5 * math.prod(share if each else 1.0 - share for each in row)
+            for share in (follows, 1.0 - follows)
+        )
+        learned = sum(
+            chance * math.prod(table[(mood,)][each] for table, each in zip(tables, row, strict=True))
+            for mood, chance in moods.items()
+        )
+        total += true * math.log(true / learned)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_late_step_is_small_and_comes_nearer_to_a_hidden_variable_that_the_others_tell(seed):
+    near, far = (divergence_of_moods(step, seed, 0.9, 2000) for step in (0.9, 0.7))
+    assert near < 0.5 * far and near < 0.005
+
+
+def test_a_larger_step_gets_away_from_the_first_beliefs():
+    found = {step: divergence_of_moods(step, 2, 0.7, 4000, shown=20) for step in (0.7, 0.9)}
+    assert found[0.7] < 0.002 < 0.01 < found[0.9]
 
 
 def moods(seed, **arguments):

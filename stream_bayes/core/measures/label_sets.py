@@ -76,11 +76,17 @@ class LabelSets:
         return {level: [y for y, p in ordered if self._holds(level, y, p)] for level in self.levels}
 
     def score(
-        self, y: Any, answer: Mapping[Any, float], given: Mapping[float, Sequence[Any]] | None = None
+        self,
+        y: Any,
+        answer: Mapping[Any, float],
+        given: Mapping[float, Sequence[Any]] | None = None,
+        weight: float = 1.0,
     ) -> None:
         """Move the thresholds by whether the set of this answer holds the label; or the set that was given earlier, at
-        the levels that it has.
+        the levels that it has. An event of weight 0 moves nothing, any other is one event.
         """
+        if weight == 0.0:
+            return
         if y not in answer:
             self.unknown += 1
             return

@@ -599,7 +599,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         The interval holds the answer of `predict_proba_one`, which is the mean of the probabilities by all tables that
         the counts allow, those weighing more that make the event likely. Each class's P(x, y) is taken as log-normal,
         with the variance that learning (x, y) once more shows; structure, bins and weights of mixtures are held.
-        Without any evidence it is the exact interval of a Beta distribution.
+        Without any evidence it is the exact interval of a Beta distribution. Answer and interval are of the labels that
+        were learned: with one, both are 1, and that another may come is in neither.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     def learn_one(self, x: dict[Any, Any], y: Any, given: Any = None, **kwargs: Any) -> None:
         """Learn a sample, and move the threshold by whether its set held the label.
 
-        The label None, of an event without one, moves nothing.
+        The label None, of an event without one, moves nothing, and neither does a weight of 0.
 
         Parameters
         ----------
@@ -88,6 +88,8 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
         given
             What `predict_set_one` returned for this event, if its label comes after other events were learned. None
             for the set of the moment, which knows those events: its share says nothing of sets that were given before.
+            River's `progressive_val_score` with a `delay` gives None, so `coverage_` is not that of its answers then;
+            `streams.run` with labels that come late scores the sets that were given.
         kwargs
             For the classifier.
         """
@@ -95,7 +97,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
         answer = self.classifier.predict_proba_one(x)
         self.classifier.learn_one(x, y, **kwargs)
         if y is not None:
-            self._sets.score(y, answer, given)
+            self._sets.score(y, answer, given, kwargs.get("w", 1.0))
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

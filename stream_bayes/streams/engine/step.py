@@ -338,7 +338,7 @@ class Step:
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
-                sets = self._batch_sets(answers, labels)
+                sets = self._batch_sets(answers, labels, weights[start:stop])
                 answers.score(self.losses, labels, weights[start:stop])
                 if self.surprises is not None:
                     assert isinstance(answers, EventAnswers)
@@ -395,15 +395,17 @@ class Step:
         sets = self._sets(answer)
         return answer if sets is None else (answer, sets[0])
 
-    def _batch_sets(self, answers: BatchAnswers, labels: Sequence[Any]) -> Sets | None:
+    def _batch_sets(
+        self, answers: BatchAnswers, labels: Sequence[Any], weights: Sequence[float]
+    ) -> Sets | None:
         """Return the sets of each answer, each made before the thresholds move with its own label."""
         if self.sets is None:
             return None
         sets = []
-        for answer, label in zip(answers.named(lambda label: label), labels, strict=True):
+        for answer, label, weight in zip(answers.named(lambda label: label), labels, weights, strict=True):
             sets.append(self.sets.labels(answer))
             if label is not None:
-                self.sets.score(label, answer)
+                self.sets.score(label, answer, weight=weight)
         return sets
 
     def _add_answers(
@@ -523,7 +525,7 @@ class Step:
         answer, sets = learn.prediction if type(learn.prediction) is tuple else (learn.prediction, None)
         self.losses.update(learn.label, answer, ..., learn.event.weight)
         if self.sets is not None:
-            self.sets.score(learn.label, answer, sets)
+            self.sets.score(learn.label, answer, sets, learn.event.weight)
         if pending is not None:
             pending.learned(learn, self.model.content(learn.event.x), self.model.clock)
 

@@ -122,6 +122,16 @@ def test_an_event_without_a_label_is_in_no_share() -> None:
     assert model.unknown_ == 3  # the first of each label
 
 
+def test_an_event_without_weight_is_in_no_share() -> None:
+    source, model, other = random.Random(12), PredictionSets(NaiveBayes()), PredictionSets(NaiveBayes())
+    for number in range(200):
+        x, y = drifting(source, number)
+        model.learn_one(x, y)
+        other.learn_one(x, y, w=1.0)
+        other.learn_one(x, LABELS[number % 3], w=0.0)
+    assert other.coverage_ == model.coverage_ and other.unknown_ == model.unknown_
+
+
 @pytest.mark.parametrize("by_class", [False, True])
 def test_the_share_is_that_of_the_sets_that_were_given_where_labels_come_late(
     by_class: bool, tmp_path: Path

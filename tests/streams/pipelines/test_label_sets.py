@@ -196,3 +196,20 @@ def test_what_has_no_sets_is_refused(tmp_path: Path) -> None:
     run_rows(tmp_path, 0, 9, "coverage = 0.5")
     with pytest.raises(NotSupported, match=r"sets of the coverage 0\.5"):
         load_sets(tmp_path / "state", 0.9)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_event_without_weight_moves_no_threshold(is_late: bool) -> None:
+    steps = []
+    for extra in (0, 1):
+        pending = Pending(wait_for=None) if is_late else None
+        step = Step(served(NaiveBayes()), pending=pending, sets=LabelSets([0.9]))
+        events = [
+            Event(x, y, 2 * number + other, float(number), 2 * number + other, weight=1.0 - other)
+            for number, (x, y) in enumerate(ROWS)
+            for other in range(1 + extra)
+        ]
+        step.process(events)
+        assert step.sets is not None
+        steps.append(step.sets.state())
+    assert steps[0] == steps[1]
