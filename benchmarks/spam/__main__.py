@@ -192,7 +192,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
-    parser.add_argument("--second-opinion", action="store_true", help="score by 4-grams of characters, too")
+    parser.add_argument(
+        "--tokens-alone", action="store_true", help="without the second opinion by 4-grams of characters"
+    )
     parser.add_argument(
         "--hostile",
         type=int,
@@ -209,7 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     corpus, console = Corpus.read(given.corpus), Console()
     names = given.order or ["file"]
-    settings = {"train": given.train, "parser": given.parser, "second_opinion": given.second_opinion}
+    opinion = False if given.tokens_alone else None
+    settings = {"train": given.train, "parser": given.parser, "second_opinion": opinion}
     if given.young:
         young = young_filters(corpus, settings)
         console.print(table_of_young(young))

@@ -89,7 +89,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
             What `predict_set_one` returned for this event, if its label comes after other events were learned. None
             for the set of the moment, which knows those events: its share says nothing of sets that were given before.
             River's `progressive_val_score` with a `delay` gives None, so `coverage_` is not that of its answers then;
-            `streams.run` with labels that come late scores the sets that were given.
+            a pipeline with `coverage` scores the sets of its outputs.
         kwargs
             For the classifier.
         """

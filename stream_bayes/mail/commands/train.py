@@ -89,9 +89,14 @@ def train(
         typer.Option(help="Hold tokens that are not learned again for so long, as 180d, in a new filter."),
     ] = None,
     second_opinion: Annotated[
-        bool,
-        typer.Option("--second-opinion", help="Score by 4-grams of characters, too, in a new filter."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--second-opinion/--tokens-alone",
+            help="Score a new filter's mail by 4-grams of characters, too, or by tokens alone. "
+            "Default: by both, unless a learner scores it.",
+            show_default=False,
+        ),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -113,10 +118,10 @@ def train(
         settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id, "keep": keep}
         settings["second_opinion"] = second_opinion
         if home.user is not None:
-            if learn != "everything" or any((pairs, learner, authserv_id, keep, second_opinion)):
+            if learn != "everything" or any((pairs, learner, authserv_id, keep, second_opinion is not None)):
                 raise BadValue(
-                    "--learn, --pairs, --learner, --authserv-id, --keep and --second-opinion are settings of the "
-                    "site's filter, which all users share"
+                    "--learn, --pairs, --learner, --authserv-id, --keep, --second-opinion and --tokens-alone are "
+                    "settings of the site's filter, which all users share"
                 )
             home_of_user = user_home(spam_home, home.user, spam_home.load())
             spam_home = home_of_user
@@ -228,13 +233,12 @@ def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | 
         "pairs": False,
         "authserv_id": None,
         "keep": None,
-        "second_opinion": False,
+        "second_opinion": None,
     }
     for name, value in settings.items():
-        if value not in (defaults[name], getattr(model, name)):
-            raise BadValue(
-                f"the filter was made with {name}={getattr(model, name)!r}, which cannot be changed"
-            )
+        present = model.has_second_opinion if name == "second_opinion" else getattr(model, name)
+        if value not in (defaults[name], present):
+            raise BadValue(f"the filter was made with {name}={present!r}, which cannot be changed")
     if learner is not None and type(model.learner) is not type(make_learner(learner)):
         raise BadValue("the filter was made with another learner, which cannot be changed")
 

@@ -2,7 +2,7 @@
 
 `filter` has the public verbs. A `contest` learns two labels: wanted and unwanted, or one of more classes and the rest.
 `scorer` is the protocol of scorers: `token_scorer` (the margin of a linear model plus twice the mean log-odds of the
-clear tokens), `character_scorer` (with a second opinion by 4-grams) or `learner_scorer`; by `length_weights` a padded
+clear tokens, with a `second_opinion` by 4-grams of characters) or `learner_scorer`; by `length_weights` a padded
 message hardly counts. `calibration` turns scores into probabilities, the costs of mistakes (`profiles`) decide, and
 `verdict` makes the judgement that mail systems get.
 `training` chooses the messages to learn, and `rehearsal` those to learn again; `receipts` record what a message added,

@@ -1,9 +1,9 @@
 """Bases: what a filter has learned, made so that others may begin with it.
 
-A base has the counts and margins of tokens, and nothing of single mails: no ids, receipts or scores. Tokens are hashed
-with a salt, which is in the base, as its users must hash theirs alike; so whoever has a base can test whether a word
-is in it. That is why tokens that may say something about a person are left out: those of few messages, and all that
-are, or hold, an address, a name from a header, a link, the name of a file or a long number.
+A base has the counts and margins of tokens, and nothing of single mails: no ids, receipts, scores or second opinion.
+Tokens are hashed with a salt, which is in the base, as its users must hash theirs alike; so whoever has a base can test
+whether a word is in it. That is why tokens that may say something about a person are left out: those of few messages,
+and all that are, or hold, an address, a name from a header, a link, the name of a file or a long number.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def base_of(model: SpamFilter, least: int = LEAST_MESSAGES, salt: bytes | None =
         shared = np.flatnonzero(is_frequent & is_shared)
         rare = int((~is_frequent).sum())
         personal = int((is_frequent & ~is_shared).sum())
-        hashed = base.stored_bag({tokens[code]: 1 for code in shared.tolist()})
+        hashed = base.stored_tokens({tokens[code]: 1 for code in shared.tolist()})
         margins = np.asarray(scorer.table.margin)[shared]
         made.absorb(
             list(hashed),

@@ -22,7 +22,6 @@ from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
 from stream_bayes.mail.filter.ages import DAY, TokenAges
 from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
-from stream_bayes.mail.filter.character_scorer import CharacterScorer
 from stream_bayes.mail.filter.contest import MIN_LEARNED, Contest
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
@@ -31,6 +30,12 @@ from stream_bayes.mail.filter.profiles import costs_of, neither_of
 from stream_bayes.mail.filter.receipts import Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
+from stream_bayes.mail.filter.second_opinion import (
+    CharacterOpinion,
+    NoOpinion,
+    hashed_grams,
+    holds_characters,
+)
 from stream_bayes.mail.filter.state import load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
@@ -68,6 +73,11 @@ class _Scored(NamedTuple):
     def score(self) -> MessageScore:
         """The score in the first contest: of being unwanted."""
         return self.scores[0]
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens, without that of the message's characters."""
+        return len(self.bag) - holds_characters(self.bag)
 
 
 class SpamFilter(base.Classifier):
@@ -110,9 +120,9 @@ class SpamFilter(base.Classifier):
         A classifier of this package that scores the bags of tokens instead of the built-in scorer. The filter trains
         this very object. `max_tokens` does not bound it; its own `max_values` does. Of two classes only.
     second_opinion
-        True: the score has a second opinion, a linear model over 4-grams of the characters of the text, which learns
-        what the tokens get wrong. It ranks better. Receipts take some 3 KB more each. Not with a learner, a key or a
-        salt.
+        The score has a second opinion, a linear model over 4-grams of the characters of the text, which learns what the
+        tokens get wrong. It ranks better. It takes 1 MB, and receipts some 3 KB more each. None: yes, unless a learner
+        scores the messages; False: the tokens alone.
 
     Notes
     -----
@@ -160,7 +170,7 @@ class SpamFilter(base.Classifier):
         authserv_id: str | None = None,
         salt: bytes | None = None,
         keep: str | None = None,
-        second_opinion: bool = False,
+        second_opinion: bool | None = None,
     ) -> None:
         self.classes = classes
         self.train = train
@@ -195,15 +205,17 @@ class SpamFilter(base.Classifier):
                 raise BadValue(f"{name} must be 16 to 64 bytes, or None")
         if key is not None and salt is not None:
             raise BadValue("tokens are hashed with a key or with a salt; give one of them")
-        if type(second_opinion) is not bool:
-            raise BadValue(f"second_opinion must be True or False; got {second_opinion!r}")
-        if second_opinion and (learner is not None or self.token_key is not None):
-            raise NotSupported(
-                "second_opinion reads the characters of the built-in scorer's tokens: leave out learner, key and salt"
-            )
+        if second_opinion is not None and type(second_opinion) is not bool:
+            raise BadValue(f"second_opinion must be True, False or None; got {second_opinion!r}")
+        if second_opinion and learner is not None:
+            raise NotSupported("second_opinion is one beside the built-in scorer: leave out learner")
         self.token_ages = TokenAges(None if keep is None else _days("keep", keep))
         self.tokenizer = EmailTokens(
-            parser=parser, pairs=pairs, limits=limits, authserv_id=authserv_id, characters=second_opinion
+            parser=parser,
+            pairs=pairs,
+            limits=limits,
+            authserv_id=authserv_id,
+            characters=self.has_second_opinion,
         )
         self._begin_tokens()
         self.set_costs(costs)
@@ -213,8 +225,17 @@ class SpamFilter(base.Classifier):
 
     def _begin_tokens(self) -> None:
         """Begin what depends on the hashes of tokens."""
-        self._unread = frozenset(self.stored_bag(dict.fromkeys(UNREAD, 1)))
+        self._unread = frozenset(self.stored_tokens(dict.fromkeys(UNREAD, 1)))
         self.tokenizer.correspondents = Correspondents(self.token_key)
+
+    @property
+    def has_second_opinion(self) -> bool:
+        """True if the score has a second opinion by the characters of the text."""
+        return self.learner is None if self.second_opinion is None else self.second_opinion
+
+    def make_opinion(self) -> NoOpinion:
+        """Return the second opinion of a scorer, which has learned nothing, or that there is none."""
+        return CharacterOpinion() if self.has_second_opinion else NoOpinion()
 
     @property
     def correspondents(self) -> Correspondents:
@@ -236,7 +257,7 @@ class SpamFilter(base.Classifier):
         if self.learner is not None:
             scorer = LearnerScorer(self.learner, (self.classes[0], self.classes[1]), self.influence)
         else:
-            scorer = (CharacterScorer if self.second_opinion else TokenScorer)(self.influence)
+            scorer = TokenScorer(self.influence, self.make_opinion())
         return Contest(
             scorer, ScoreCurve(), self._make_receipts(number), Training(self.train), Rehearsal(), number > 0
         )
@@ -290,8 +311,15 @@ class SpamFilter(base.Classifier):
         return FilterBag(self.stored_bag(bag), borders)
 
     def stored_bag(self, bag: Bag) -> Bag:
+        """Return a bag as the filter stores it: with a key or a salt, tokens and 4-grams are hashed."""
+        if self.token_key is None or not self.has_second_opinion:
+            return self.stored_tokens(bag)
+        tokens, grams = hashed_grams(bag, self.token_key)
+        return self.stored_tokens(tokens) | {grams: 1}
+
+    def stored_tokens(self, tokens: Bag) -> Bag:
         """Return tokens as the filter stores them: with a key or a salt, hashed."""
-        return bag if self.token_key is None else _hashed(bag, self.token_key)
+        return tokens if self.token_key is None else _hashed(tokens, self.token_key)
 
     @property
     def token_key(self) -> bytes | None:
@@ -463,9 +491,8 @@ class SpamFilter(base.Classifier):
         if not first.scorer.is_trained:
             return {}
         scored = self._score(x)
-        bag, score = scored.bag, scored.score
-        odds = first.message_odds(score.score, len(bag))
-        if not bag or (odds < 0.0 and self._is_doubtful(scored)):
+        odds = first.message_odds(scored.score.score, scored.tokens)
+        if not scored.tokens or (odds < 0.0 and self._is_doubtful(scored)):
             odds = 0.0
         wanted, *unwanted = self.classes
         share = logistic(odds)
@@ -478,7 +505,7 @@ class SpamFilter(base.Classifier):
         if len(self.contests) == 1:
             return [1.0]
         alone = [
-            logistic(contest.message_odds(score.score, len(scored.bag)))
+            logistic(contest.message_odds(score.score, scored.tokens))
             for contest, score in zip(self.contests[1:], scored.scores[1:], strict=True)
         ]
         return [each / sum(alone) for each in alone]
@@ -594,7 +621,7 @@ class SpamFilter(base.Classifier):
         if self.token_key is not None and not isinstance(x, FilterBag):
             plain = self.tokenizer.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
             clear = {_hash(token, self.token_key): token for token in plain}
-            rows = [row._replace(token=clear[row.token]) for row in rows]
+            rows = [row._replace(token=clear.get(row.token, row.token)) for row in rows]
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
         unwanted = sum(proba[name] for name in self.classes[1:]) if proba else 0.5
         return SpamExplanation(
@@ -705,8 +732,9 @@ class SpamFilter(base.Classifier):
         """Begin with what another filter has learned, such as a base of `stream-bayes spam export base.zip`.
 
         Its counts are scaled to `weight` messages of each class, so that a filter's own mail soon weighs more, and its
-        margins halved. What it stands for is evidence, but no verdict depends on it alone: every message is "unsure"
-        before 20 of each class were learned here. The filter takes the salt of the other one.
+        margins halved. Its second opinion is left out: that of this filter learns from own mail alone. What a prior
+        stands for is evidence, but no verdict depends on it alone: every message is "unsure" before 20 of each class
+        were learned here. The filter takes the salt of the other one.
 
         Parameters
         ----------
@@ -720,7 +748,7 @@ class SpamFilter(base.Classifier):
         CannotMerge
             If this filter has learned something, or the two differ in classes, pairs or key.
         NotSupported
-            If one of them has a learner or a second opinion.
+            If one of them has a learner.
 
         Examples
         --------
@@ -740,10 +768,6 @@ class SpamFilter(base.Classifier):
         for name in ("classes", "key", "pairs"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
-        if self.second_opinion or other.second_opinion:
-            raise NotSupported(
-                "a base has no 4-grams: a filter with second_opinion takes no prior, and is none"
-            )
         for contest, theirs in zip(self.contests, other.contests, strict=True):
             scorer, source = contest.scorer, theirs.scorer
             if not (isinstance(scorer, TokenScorer) and isinstance(source, TokenScorer)):
@@ -767,12 +791,13 @@ class SpamFilter(base.Classifier):
         The other filter stays as it is. The calibration stays this filter's own, as it belongs to the scores given
         here; that of a young filter is made anew.
         """
-        settings = ("classes", "influence", "key", "salt", "pairs", "limits", "authserv_id", "second_opinion")
-        for name in settings:
+        for name in ("classes", "influence", "key", "salt", "pairs", "limits", "authserv_id"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
         if type(self.learner) is not type(other.learner):
             raise CannotMerge("the filters differ in learner")
+        if self.has_second_opinion != other.has_second_opinion:
+            raise CannotMerge("the filters differ in second_opinion")
         if any(self.prior_messages.values()) and any(other.prior_messages.values()):
             raise CannotMerge("both filters begin with a base, which would count twice")
         shared = self.unwanted_contest.receipts.by_id.keys() & other.unwanted_contest.receipts.by_id.keys()

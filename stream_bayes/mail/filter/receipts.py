@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Receipt", "Receipts", "label_trust"]
+__all__ = ["NO_GRAMS", "Receipt", "Receipts", "label_error", "label_trust"]
 
 NO_GRAMS = np.zeros(0, np.uint16)
 _OVERHEAD = 200  # bytes of a receipt besides its codes and id, about
@@ -186,3 +186,12 @@ def label_trust(p: float, doubt: float, label: int) -> float:
     """
     agrees = (1.0 - 2.0 * doubt) * (p if label else 1.0 - p)
     return agrees / (agrees + doubt) if doubt else 1.0
+
+
+def label_error(p: float, doubt: float, label: int) -> float:
+    """Return the gradient of a margin, for a label of a message whose probability of label 1 was p.
+
+    Where a share of labels is wrong, it is that of the probability of the label as given, which is that of the true
+    label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
+    """
+    return (label - p) * label_trust(p, doubt, label)

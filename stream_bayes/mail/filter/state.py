@@ -50,12 +50,12 @@ from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.ages import TokenAges
-from stream_bayes.mail.filter.character_scorer import CharacterScorer
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.scorer import Scorer
+from stream_bayes.mail.filter.second_opinion import CharacterOpinion, NoOpinion
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.text.correspondents import Correspondents
 from stream_bayes.mail.text.limits import Limits
@@ -174,8 +174,7 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 def _grams(scorer: TokenScorer | None) -> dict[str, Any]:
     """Return the places of 4-grams that have a step, and the sums of theirs and of their squares."""
-    none = np.zeros(0, np.int64)
-    steps, squares = scorer.sums if isinstance(scorer, CharacterScorer) else (none, none)
+    steps, squares = (NoOpinion() if scorer is None else scorer.opinion).sums
     places = np.flatnonzero(steps | squares)
     return {"gram_places": places, "gram_steps": steps[places], "gram_squares": squares[places]}
 
@@ -298,10 +297,10 @@ def _load_grams(scorer: TokenScorer | None, arrays: Mapping[str, Any]) -> None:
     places = _whole("gram_places", arrays, shape, least=0)
     steps = _whole("gram_steps", arrays, shape, least=-_MAX)
     squares = _whole("gram_squares", arrays, shape, least=0)
-    if not isinstance(scorer, CharacterScorer):
-        expect(not len(places), "it has 4-grams without a second opinion")
+    own = (NoOpinion() if scorer is None else scorer.opinion).sums
+    if not len(own[0]):
+        expect(not len(places), "it has 4-grams without a second opinion of its own")
         return
-    own = scorer.sums
     expect(places.ndim == 1 and bool((places < len(own[0])).all()), "a place of its 4-grams is out of range")
     expect(
         bool((np.diff(places) > 0).all() and (steps | squares).all()),
@@ -350,7 +349,7 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
     turns = _whole("receipt_turns", arrays, (entries,), least=-_MAX)
     clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(contest.scorer, LearnerScorer))
-    grams = _loaded_grams(arrays, entries, has_opinion=isinstance(contest.scorer, CharacterScorer))
+    grams = _loaded_grams(arrays, entries, has_opinion=_has_opinion(contest.scorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
         expect(type(key) is str, "an id of its receipts is not a text")
@@ -370,6 +369,10 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
             grams[place],
         )
         contest.receipts.put(str(key), receipt)
+
+
+def _has_opinion(scorer: Scorer) -> bool:
+    return isinstance(scorer, TokenScorer) and isinstance(scorer.opinion, CharacterOpinion)
 
 
 def _loaded_grams(arrays: Mapping[str, Any], entries: int, *, has_opinion: bool) -> list[NDArray[np.uint16]]:

@@ -8,7 +8,10 @@ The two err on different messages, so together they rank better than either.
   for each message. The step is small where the prediction was right and large where it was wrong, so the margin
   follows drift.
 
-Both are whole numbers in `_evidence.py`. A `Receipt` holds a message's additions, which can be taken back exactly.
+A second opinion may add a third score, of characters: see `second_opinion.py`.
+
+All are whole numbers, those of tokens in `_evidence.py`. A `Receipt` holds a message's additions, which can be taken
+back exactly.
 """
 
 from __future__ import annotations
@@ -16,26 +19,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
+from stream_bayes.mail.filter.calibration import logistic
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.messages import Classes, ContestLabels
-from stream_bayes.mail.filter.receipts import Receipt, Receipts, label_trust
+from stream_bayes.mail.filter.receipts import Receipt, Receipts, label_error
 from stream_bayes.mail.filter.scorer import MessageScore
+from stream_bayes.mail.filter.second_opinion import NoOpinion
 
-__all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts", "label_error", "logistic"]
+__all__ = ["TokenScorer", "checked_counts"]
 
 # Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
 PRIOR: Final = 0.02
 RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
-MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
 PRIOR_MARGIN: Final = 0.5  # of the margins of a prior: those of other mail
 PASSAGE: Final = 60  # different tokens in a row that are scored apart
 KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
@@ -47,12 +51,11 @@ MAX_MESSAGES: Final = 2.0**40  # of one import: sums of many still fit
 
 class TokenScorer:
     """A scorer that counts tokens and learns their margins. `influence` is the most tokens that a message may have at
-    full weight, however long others are.
+    full weight, however long others are; `opinion` is its second opinion, None for none.
     """
 
-    mean_weight: ClassVar[float] = MEAN_WEIGHT
-
-    def __init__(self, influence: int) -> None:
+    def __init__(self, influence: int, opinion: NoOpinion | None = None) -> None:
+        self.opinion = NoOpinion() if opinion is None else opinion
         self.weights = MessageWeights(influence)
         self.table = EvidenceTable(PRIOR, RESERVE)
         self.prior = [0, 0]  # units of the messages of each label that a prior stands for
@@ -72,26 +75,32 @@ class TokenScorer:
 
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Look up the tokens of a message and score it."""
-        codes = self.table.codes_of(bag)
-        mean, margin = self.table.score(codes, len(bag))
-        return MessageScore(codes, margin + self.mean_weight * mean, logistic(margin), self.version)
+        tokens = self.opinion.read(bag)
+        codes = self.table.codes_of(tokens)
+        mean, margin = self.table.score(codes, len(tokens))
+        score, opinion = self.opinion.with_tokens(margin + self.opinion.mean_weight * mean)
+        return MessageScore(codes, score, logistic(margin), self.version, opinion)
 
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        passage: float = self.table.spammiest(score.codes, PASSAGE, self.mean_weight, borders)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, self.opinion.mean_weight, borders)
         return passage
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
-        """Return the contribution of each learned token to the score, and its messages by label."""
-        codes = self.table.codes_of(bag)
-        means, sums = self.table.parts(codes, len(bag))
+        """Return the contribution of each learned token to the score, and its messages by label; then that of the
+        second opinion.
+        """
+        tokens = self.opinion.read(bag)
+        codes = self.table.codes_of(tokens)
+        means, sums = self.table.parts(codes, len(tokens))
         counts = self.counts() / UNIT
-        adds = zip(bag, codes.tolist(), (self.mean_weight * means + sums).tolist(), strict=True)
-        return [
+        adds = zip(tokens, codes.tolist(), (self.opinion.mean_weight * means + sums).tolist(), strict=True)
+        rows = [
             TokenContribution(token, added, *counts[code].tolist())
             for token, code, added in adds
             if code >= 0
         ]
+        return rows + self.opinion.contributions()
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Count a message, and move the margin towards its label. `score` is its score now: nothing may have been
@@ -100,33 +109,45 @@ class TokenScorer:
         """
         receipt = _learned(replace(self.skip(bag, score, label), doubt=doubt), label)
         self.table.add(receipt.codes, label, receipt.counted, receipt.step, self.weights.clock)
-        return receipt
+        return self.opinion.learn(receipt)
 
     def skip(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
         """Count a message without learning it. Its receipt allows to correct it later."""
-        units = self.weights.units(len(bag))
-        self.weights.count(len(bag))
+        tokens = self.opinion.read(bag)
+        units = self.weights.units(len(tokens))
+        self.weights.count(len(tokens))
         self.version += 1
-        self.table.insert(bag, score.codes)
-        return Receipt(score.codes, len(bag), label, units, 0, False, score.probability)
+        self.table.insert(tokens, score.codes)
+        return Receipt(
+            score.codes,
+            len(tokens),
+            label,
+            units,
+            0,
+            False,
+            score.probability,
+            opinion=score.opinion,
+            grams=self.opinion.places(),
+        )
 
     def unlearn(self, receipt: Receipt) -> None:
         """Remove what a message added, exactly, no matter what was learned since."""
         self.version += 1
         if receipt.learned:
             self.table.add(receipt.codes, receipt.label, -receipt.counted, -receipt.step, 0)
+            self.opinion.add(receipt, receipt.turn, -1)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, as if it had first come with this label."""
         self.version += 1
         again = _learned(receipt, label)
         self.table.add(again.codes, label, again.counted, again.step, 0)
-        return again
+        return self.opinion.learn(again)
 
     def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
         """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
-        score, probability = self._score_again(receipt)
-        again = replace(receipt, probability=probability)
+        score, probability, opinion = self._score_again(receipt)
+        again = replace(receipt, probability=probability, opinion=opinion)
         return score, self.relearn(again, receipt.label) if receipt.learned else again
 
     def score_without(self, receipt: Receipt) -> float:
@@ -134,14 +155,18 @@ class TokenScorer:
         if not receipt.learned:
             return self._score_again(receipt)[0]
         self.table.add(receipt.codes, receipt.label, -receipt.counted, -receipt.step, 0)
-        score, _ = self._score_again(receipt)
+        score, *_ = self._score_again(receipt, receipt.turn)
         self.table.add(receipt.codes, receipt.label, receipt.counted, receipt.step, 0)
         return score
 
-    def _score_again(self, receipt: Receipt) -> tuple[float, float]:
-        """Return the score that a message has now, and its probability by the margin alone."""
+    def _score_again(self, receipt: Receipt, turn: int = 0) -> tuple[float, float, float]:
+        """Return the score that a message has now, its probability by the margin alone, and that of the second opinion,
+        without a step of its own, if it is given.
+        """
         mean, margin = self.table.score(receipt.codes, receipt.tokens)
-        return margin + self.mean_weight * mean, logistic(margin)
+        self.opinion.read_again(receipt)
+        score, opinion = self.opinion.with_tokens(margin + self.opinion.mean_weight * mean, turn)
+        return score, logistic(margin), opinion
 
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:
         """Add the step of a message's receipt before to that of the message learned again, and return its receipt.
@@ -153,7 +178,10 @@ class TokenScorer:
             return receipt
         self.version += 1
         self.table.add(receipt.codes, receipt.label, 0, before.step, 0)
-        return replace(receipt, step=receipt.step + before.step)
+        both = replace(receipt, step=receipt.step + before.step, turn=receipt.turn + before.turn)
+        self.opinion.add(receipt, receipt.turn, -1)  # squares are of the whole step
+        self.opinion.add(both, both.turn)
+        return both
 
     def absorb(
         self,
@@ -239,6 +267,7 @@ class TokenScorer:
             np.array([theirs.first, theirs.second]),
         )
         self.weights.merge(other.weights)
+        self.opinion.merge(other.opinion)
         for key, receipt in others.items():
             receipts.put(key, receipt.recoded(codes))
 
@@ -321,7 +350,7 @@ class TokenScorer:
         places = 8
         while places < 2 * len(table):
             places *= 2
-        return int(arrays + 8 * places + 8 * len(table))
+        return int(arrays + 8 * places + 8 * len(table)) + self.opinion.memory_bytes
 
 
 def checked_counts(
@@ -360,21 +389,3 @@ def _learned(receipt: Receipt, label: int) -> Receipt:
     error = label_error(receipt.probability, receipt.doubt, label)
     step = RATE * error / math.sqrt(max(receipt.tokens, 1))
     return replace(receipt, label=label, step=round(STEP * step), learned=True)
-
-
-def label_error(p: float, doubt: float, label: int) -> float:
-    """Return the gradient of a margin, for a label of a message whose probability of label 1 was p.
-
-    Where a share of labels is wrong, it is that of the probability of the label as given, which is that of the true
-    label being so or having been mistaken: (label - p) in proportion to how probable the label is to be right.
-    """
-    return (label - p) * label_trust(p, doubt, label)
-
-
-def logistic(x: float) -> float:
-    """Return 1 / (1 + e^-x)."""
-    return (
-        1.0 / (1.0 + math.exp(-x))
-        if x >= 0.0
-        else math.exp(max(x, -700.0)) / (1.0 + math.exp(max(x, -700.0)))
-    )

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from stream_bayes.errors import BadState, NotSupported
 from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
-from stream_bayes.mail.filter.calibration import ScoreCurve
-from stream_bayes.mail.filter.character_scorer import CharacterScorer
+from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
 from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -34,8 +33,9 @@ from stream_bayes.mail.filter.length_weights import MessageWeights
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
+from stream_bayes.mail.filter.second_opinion import CharacterOpinion, NoOpinion, SiteOpinion
 from stream_bayes.mail.filter.state import load_state, save_state
-from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer, logistic
+from stream_bayes.mail.filter.token_scorer import PASSAGE, TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.correspondents import Correspondents
 
@@ -110,6 +110,7 @@ class UserFilter(SpamFilter):
             parser=site.parser,
             limits=site.limits,
             authserv_id=site.authserv_id,
+            second_opinion=site.second_opinion,
         )
         self.tokenizer = site.tokenizer
 
@@ -252,6 +253,8 @@ class UserScorer(TokenScorer):
     def read_over(self, site: TokenScorer) -> None:
         """Read this site's counts."""
         self.site = site
+        theirs = site.opinion
+        self.opinion = SiteOpinion(theirs) if isinstance(theirs, CharacterOpinion) else NoOpinion()
         self.table.read_over(site.table, SITE_MESSAGES)
 
     @property
@@ -289,52 +292,63 @@ class UserScorer(TokenScorer):
 
     def score(self, bag: dict[str, int]) -> MessageScore:
         """Look up the tokens of a message and score it."""
-        codes = self.table.codes_of(bag)
-        score, probability = self._scored(codes, len(bag), self.site.table.codes_of(bag))
+        tokens = self.opinion.read(bag)
+        codes = self.table.codes_of(tokens)
+        score, probability = self._scored(codes, len(tokens), self.site.table.codes_of(tokens))
         return MessageScore(codes, score, probability, self.version)
 
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        site_codes = self.site.table.codes_of(bag)
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders, site_codes)
+        site_codes = self.site.table.codes_of(self.opinion.read(bag))
+        weight = self.opinion.mean_weight
+        passage: float = self.table.spammiest(score.codes, PASSAGE, weight, borders, site_codes)
         return passage
 
     def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> RecordedScore:
-        """Return the score of a message, and its probability by the margin alone; recorded, or as recorded before."""
+        """Return the score of the message that the second opinion has read, and its probability by the margin alone;
+        recorded, or as recorded before.
+        """
         if self.repeated is not None:
             if not self.repeated:
                 raise BadState("a change of the user's filter needs more scores than were recorded with it")
             scored = self.repeated.popleft()
         else:
             mean, margin = self.table.score(codes, tokens, site_codes)
-            scored = (margin + MEAN_WEIGHT * mean, logistic(margin))
+            first = margin + self.opinion.mean_weight * mean
+            score, _ = self.opinion.with_tokens(first)
+            scored = (
+                score,
+                logistic(margin + (score - first)),
+            )  # the user's margin corrects the site's opinion
         if self.recorded is not None:
             self.recorded.append(scored)
         return scored
 
-    def _score_again(self, receipt: Receipt) -> RecordedScore:
-        """Return the score that a message has now, and its probability by the margin alone."""
+    def _score_again(self, receipt: Receipt, turn: int = 0) -> tuple[float, float, float]:
+        """Return what `TokenScorer` does: the second opinion learns nothing of users."""
         values = self.table.vocabulary.values
         held = np.flatnonzero(receipt.codes >= 0)
         site_codes = np.full(len(receipt.codes), -1, np.int32)
         site_codes[held] = self.site.table.codes_of(
             {values[code]: 1 for code in receipt.codes[held].tolist()}
         )
-        return self._scored(receipt.codes, receipt.tokens, site_codes)
+        self.opinion.read_again(receipt)
+        return *self._scored(receipt.codes, receipt.tokens, site_codes), receipt.opinion
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token learned by the user or the site, and the messages of both by label."""
-        own, common = self.table.codes_of(bag), self.site.table.codes_of(bag)
-        means, sums = self.table.parts(own, len(bag), common)
+        tokens = self.opinion.read(bag)
+        own, common = self.table.codes_of(tokens), self.site.table.codes_of(tokens)
+        means, sums = self.table.parts(own, len(tokens), common)
         counts, site_counts = self.counts() / UNIT, self.site.counts() / UNIT
         rows = []
-        adds = (MEAN_WEIGHT * means + sums).tolist()
-        for token, code, site_code, added in zip(bag, own.tolist(), common.tolist(), adds, strict=True):
+        adds = (self.opinion.mean_weight * means + sums).tolist()
+        for token, code, site_code, added in zip(tokens, own.tolist(), common.tolist(), adds, strict=True):
             if code >= 0 or site_code >= 0:
                 held = counts[code] if code >= 0 else np.zeros(2)
                 both = held + (site_counts[site_code] if site_code >= 0 else 0.0)
                 rows.append(TokenContribution(token, added, *both.tolist()))
-        return rows
+        return rows + self.opinion.contributions()
 
 
 class UserCalibration(ScoreCurve):
@@ -362,6 +376,4 @@ class UserCalibration(ScoreCurve):
 def _built_in(scorer: Scorer) -> TokenScorer:
     if not isinstance(scorer, TokenScorer):
         raise NotSupported("users need a site with the built-in scorer; this one has a learner in its place")
-    if isinstance(scorer, CharacterScorer):
-        raise NotSupported("users need a site without second_opinion: they do not share its 4-grams")
     return scorer

@@ -365,4 +365,5 @@ class FilterService:
 
 def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
     """Return the settings on which a mail's tokens depend."""
-    return model.pairs, model.parser, model.limits, model.authserv_id, model.token_key, model.second_opinion
+    opinion = model.has_second_opinion
+    return model.pairs, model.parser, model.limits, model.authserv_id, model.token_key, opinion

@@ -54,7 +54,7 @@ class SpamFilterModel(ProductModel):
             pairs=model.pairs,
             limits=model.limits,
             authserv_id=model.authserv_id,
-            characters=model.second_opinion,
+            characters=model.has_second_opinion,
         )
         tokens.correspondents = model.correspondents
         return MailDecoder(max_record_bytes=max_record_bytes, tokens=tokens, headings=headings)

@@ -48,6 +48,7 @@ class TotalScore(NamedTuple):
     probability: float  # by the margin alone
     wanted: float  # messages of each label behind it
     unwanted: float
+    opinion: float  # probability of label 1 whose error the second opinion learns
 
 
 class FilterTotal:
@@ -74,7 +75,7 @@ class FilterTotal:
         self.lock = threading.RLock()
         self._memory_budget = memory_budget
         self.empty = empty
-        self.scorer = TokenScorer(empty.influence)
+        self.scorer = TokenScorer(empty.influence, empty.make_opinion())
         self._shards: dict[int, SpamFilter] = {}
         self._updates: SumUpdates[SpamFilter] = SumUpdates(self.lock, self._replace)
 
@@ -85,16 +86,12 @@ class FilterTotal:
         Raises
         ------
         CannotMerge
-            If it has more than two classes, a second opinion or `keep`, or begins with a base.
+            If it has more than two classes or `keep`, or begins with a base.
         """
         if isinstance(model, SpamFilter) and len(model.classes) > 2:
             raise CannotMerge(
                 f"the shards of a spam filter of {len(model.classes)} classes cannot be summed: leave out [workers], "
                 "or give it two classes"
-            )
-        if isinstance(model, SpamFilter) and model.second_opinion:
-            raise CannotMerge(
-                "the second opinion of a spam filter is not summed over shards: leave out [workers] or second_opinion"
             )
         if isinstance(model, SpamFilter) and model.keep is not None:
             raise CannotMerge(
@@ -154,9 +151,10 @@ class FilterTotal:
 
     def _replace(self, shards: dict[int, SpamFilter]) -> None:
         replaced = self._shards | shards
-        total = TokenScorer(self.empty.influence)
+        total = TokenScorer(self.empty.influence, self.empty.make_opinion())
         for _, one in sorted(replaced.items()):
             theirs = cast("TokenScorer", one.unwanted_contest.scorer)
+            theirs.close_gaps(one.unwanted_contest.receipts)
             size = len(theirs.table)
             total.absorb(
                 list(theirs.table.vocabulary.values),
@@ -165,6 +163,7 @@ class FilterTotal:
                 np.array([theirs.table.first, theirs.table.second]),
             )
             total.weights.merge(theirs.weights)
+            total.opinion.merge(theirs.opinion)
         held = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
         check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
         self._shards, self.scorer = replaced, total
@@ -172,14 +171,15 @@ class FilterTotal:
     def score(self, bag: dict[str, int]) -> TotalScore:
         """Return the score of a message by the sum."""
         found = self.scorer.score(bag)
-        return TotalScore(found.score, found.probability, *self.scorer.messages)
+        return TotalScore(found.score, found.probability, *self.scorer.messages, found.opinion)
 
-    def add(self, bag: dict[str, int], label: int, units: int, step: int) -> None:
-        """Add what a shard learned of a message to the sum."""
+    def add(self, tokens: dict[str, int], receipt: Receipt, times: int = 1) -> None:
+        """Add what a shard learned of a message with these tokens to the sum; take it back if `times` is -1."""
         table = self.scorer.table
-        codes = table.codes_of(bag)
-        table.insert(bag, codes)
-        table.add(codes, label, units, step, 0)
+        codes = table.codes_of(tokens)
+        table.insert(tokens, codes)
+        table.add(codes, receipt.label, times * receipt.counted, times * receipt.step, 0)
+        self.scorer.opinion.add(receipt, receipt.turn, times)
 
     @property
     def model(self) -> SpamFilter:
@@ -216,7 +216,7 @@ class FilterTotal:
 
 
 class ShardScorer(TokenScorer):
-    """A scorer that counts the tokens of a shard, and scores by the sum of all. `influence` is as of `TokenScorer`.
+    """A scorer that counts the tokens of a shard, and scores by the sum of all, whose second opinion it adds to.
 
     Attributes
     ----------
@@ -230,13 +230,13 @@ class ShardScorer(TokenScorer):
 
     can_replay = False  # its messages' scores would be those of the sum now
 
-    def __init__(self, total: FilterTotal, influence: int) -> None:
-        super().__init__(influence)
+    def __init__(self, total: FilterTotal) -> None:
+        super().__init__(total.empty.influence, total.empty.make_opinion())
         self.is_live = False
         self.recorded: list[TotalScore] = []
         self.repeated: deque[TotalScore] = deque()
         self._total = total
-        self._last = TotalScore(0.0, 0.5, 0.0, 0.0)
+        self._last = TotalScore(0.0, 0.5, 0.0, 0.0, 0.5)
 
     @property
     def is_trained(self) -> bool:
@@ -260,27 +260,29 @@ class ShardScorer(TokenScorer):
                 "the journal lacks the scores of a batch that is to be replayed: it was written without [workers], or "
                 "the topics hold other records than then"
             )
-        return MessageScore(self.table.codes_of(bag), self._last.score, self._last.probability, self.version)
+        codes = self.table.codes_of(self.opinion.read(bag))
+        return MessageScore(codes, self._last.score, self._last.probability, self.version, self._last.opinion)
 
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Count a message, and move the margin towards its label, here and in the sum."""
         receipt = super().learn(bag, score, label, doubt)
         if self.is_live:
-            self._total.scorer.weights.count(len(bag))
-            self._total.add(bag, label, receipt.counted, receipt.step)
+            tokens = self.opinion.read(bag)
+            self._total.scorer.weights.count(len(tokens))
+            self._total.add(tokens, receipt)
         return receipt
 
     def unlearn(self, receipt: Receipt) -> None:
         """Remove what a message added, here and in the sum."""
         super().unlearn(receipt)
         if self.is_live and receipt.learned:
-            self._total.add(self._bag_of(receipt), receipt.label, -receipt.counted, -receipt.step)
+            self._total.add(self._bag_of(receipt), receipt, -1)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, as if it had first come with this label, here and in the sum."""
         again = super().relearn(receipt, label)
         if self.is_live:
-            self._total.add(self._bag_of(again), label, again.counted, again.step)
+            self._total.add(self._bag_of(again), again)
         return again
 
     def _bag_of(self, receipt: Receipt) -> dict[str, int]:
@@ -307,7 +309,7 @@ class ShardFilter(SpamFilter):
         super().__init__(**total.empty.arguments())
 
     def _make_contest(self, number: int) -> Contest:
-        self.shard_scorer = ShardScorer(self._total, self.influence)
+        self.shard_scorer = ShardScorer(self._total)
         return Contest(
             self.shard_scorer, ScoreCurve(), self._make_receipts(number), Training(self.train), Rehearsal()
         )
@@ -326,7 +328,7 @@ class ShardFilter(SpamFilter):
         """Continue with everything that another filter holds."""
         theirs = cast("TokenScorer", other.unwanted_contest.scorer)
         own = self.shard_scorer
-        own.table, own.weights = theirs.table, theirs.weights
+        own.table, own.weights, own.opinion = theirs.table, theirs.weights, theirs.opinion
         self.contests = (replace(other.unwanted_contest, scorer=own),)
 
     def content(self) -> _FilterContent:

@@ -50,7 +50,15 @@ from stream_bayes.mail.text.transfer_encodings import DecodeParts, Encoded, cano
 from stream_bayes.mail.text.visibility import PAPER, look_within, style_of
 from stream_bayes.mail.text.web import address_of_link, bare_addresses, cut_urls, url_tokens
 
-__all__ = ["UNREAD", "Bag", "bag_of_message", "bag_of_text", "without_borders", "without_characters"]
+__all__ = [
+    "CHARACTERS",
+    "UNREAD",
+    "Bag",
+    "bag_of_message",
+    "bag_of_text",
+    "without_borders",
+    "without_characters",
+]
 
 Bag = dict[str, int]
 

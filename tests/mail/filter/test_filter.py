@@ -84,9 +84,12 @@ def test_labels_may_be_called_anything() -> None:
 
 def test_bytes_text_and_a_bag_are_the_same_message() -> None:
     raw = plain("cheap pills")
-    model = trained()
-    assert model.score_one(raw) == model.score_one(EmailTokens().transform_one(raw))
-    assert model.score_one("cheap pills") == model.score_one({"cheap": 1, "pills": 2, "never": 0})
+    model, tokens_alone = trained(), trained(second_opinion=False)
+    assert model.score_one(raw) == model.score_one(EmailTokens(characters=True).transform_one(raw))
+    assert tokens_alone.score_one(raw) == tokens_alone.score_one(EmailTokens().transform_one(raw))
+    assert tokens_alone.score_one("cheap pills") == tokens_alone.score_one(
+        {"cheap": 1, "pills": 2, "never": 0}
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,7 +260,8 @@ def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None
 
 
 def test_with_a_key_no_token_is_kept_in_the_clear_and_nothing_is_judged_otherwise() -> None:
-    clear, hashed = trained(150), trained(150, key=b"0123456789abcdef")
+    # 4-grams that share a place differ from key to key.
+    clear, hashed = (trained(150, key=key, second_opinion=False) for key in (None, b"0123456789abcdef"))
     other = trained(150, key=b"fedcba9876543210")
     for raw, _ in stream(30, seed=8):
         assert hashed.score_one(raw) == pytest.approx(clear.score_one(raw))
@@ -342,7 +346,8 @@ def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
         model.learn_one("common", "ham", id=f"common {number}")
     for number in range(150):
         model.learn_one(f"rare{chr(97 + number // 26)}{chr(97 + number % 26)}", "ham")
-    assert [row.token for row in model.explain_one("common rareaa").tokens] == ["common"]
+    shown = [row.token for row in model.explain_one("common rareaa").tokens]
+    assert "common" in shown and "rareaa" not in shown
 
 
 def test_with_wrong_labels_verdicts_are_those_of_right_ones() -> None:

@@ -171,7 +171,9 @@ def test_memory_is_reported_and_bounded() -> None:
     assert 150_000 * 30 < model.memory_bytes < 20e6
     texts = sum(sys.getsizeof(token) for token in model.export_counts()["tokens"])
     all_receipts = SpamFilter().max_receipts * (300 * 4 + 300)  # of mails of 300 tokens
-    assert model.memory_bytes + texts + all_receipts < 40e6
+    assert model.memory_bytes + texts + all_receipts < 42e6
+    all_grams = SpamFilter().max_receipts * 2 * 2_000  # of mails of 2,000 different 4-grams
+    assert model.memory_bytes + texts + all_receipts + all_grams < 82e6
 
 
 def test_forgetting_moves_no_other_token_until_the_filter_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:

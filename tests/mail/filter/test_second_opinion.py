@@ -14,10 +14,12 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadState, CannotMerge, NotSupported
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.filter._evidence import STEP
 from stream_bayes.mail.filter._grams import PLACES, GramTable
 from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.filter.base_model import base_of
-from stream_bayes.mail.filter.character_scorer import SECOND_OPINION, CharacterScorer
+from stream_bayes.mail.filter.second_opinion import MOST, SECOND_OPINION, CharacterOpinion
+from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.user_filter import UserFilter
 from stream_bayes.mail.streams.product_model import SPAM_FILTER
 from stream_bayes.mail.streams.shard_filter import FilterTotal
@@ -30,17 +32,22 @@ HAM = ["lunch notes", "meeting moved to monday", "notes of the meeting", "dinner
 
 
 def trained(number: int = 4, **arguments: Any) -> SpamFilter:
-    model = SpamFilter(**({"second_opinion": True} | arguments))
+    model = SpamFilter(**arguments)
     for place in range(number):
         model.learn_one(SPAM[place], "spam", id=f"s{place}")
         model.learn_one(HAM[place], "ham", id=f"h{place}")
     return model
 
 
-def scorer_of(model: SpamFilter) -> CharacterScorer:
+def scorer_of(model: SpamFilter) -> TokenScorer:
     scorer = model.unwanted_contest.scorer
-    assert isinstance(scorer, CharacterScorer)
+    assert isinstance(scorer, TokenScorer) and isinstance(scorer.opinion, CharacterOpinion)
     return scorer
+
+
+def sums_of(model: SpamFilter) -> tuple[Any, Any]:
+    """The sums of steps and of their squares."""
+    return scorer_of(model).opinion.sums
 
 
 def grams_of(text: str) -> set[str]:
@@ -82,16 +89,16 @@ def test_letters_of_all_alphabets_and_long_texts_are_read() -> None:
 def test_it_reads_the_beginning_of_headers_and_text_as_they_are_seen() -> None:
     page = b"<p title=unseen>Free pi<b></b>lls, free pills!</p><p style='display:none'>hidden</p>"
     mail = b"From: ann@example.com\nX-Spam-Status: Yes\nSubject: =?utf-8?q?caf=C3=A9?=\nContent-Type: text/html\n\n"
-    tokens, characters = without_characters(SpamFilter(second_opinion=True).bag_of(mail + page).tokens)
+    tokens, characters = without_characters(SpamFilter().bag_of(mail + page).tokens)
     assert "free pills, free pills!" in characters and "subject: café" in characters
     assert not any(word in characters for word in ("unseen", "hidden", "spam-status"))
-    assert list(tokens) == list(SpamFilter().bag_of(mail + page).tokens)
-    _, characters = without_characters(SpamFilter(second_opinion=True).bag_of("pills " * 9_000).tokens)
+    assert list(tokens) == list(SpamFilter(second_opinion=False).bag_of(mail + page).tokens)
+    _, characters = without_characters(SpamFilter().bag_of("pills " * 9_000).tokens)
     assert len(characters) < 2_000
 
 
 def test_the_order_of_words_and_their_signs_count() -> None:
-    model = SpamFilter(second_opinion=True)
+    model = SpamFilter()
     for place in range(20):
         model.learn_one(f"one two three {place}", "ham")
         model.learn_one(f"three, one, two: {place}", "spam")
@@ -116,7 +123,7 @@ def test_the_explanation_shows_both() -> None:
 
 
 def test_it_learns_what_the_tokens_get_wrong() -> None:
-    model = SpamFilter(second_opinion=True)
+    model = SpamFilter()
     for raw, label in stream(400):
         model.learn_one(raw, label)
     receipts = list(model.unwanted_contest.receipts.by_id.values())
@@ -124,6 +131,20 @@ def test_it_learns_what_the_tokens_get_wrong() -> None:
     right = [receipt for receipt in receipts if abs(receipt.opinion - receipt.label) < 0.01]
     assert wrong and right
     assert min(abs(receipt.turn) for receipt in wrong) > max(abs(receipt.turn) for receipt in right)
+
+
+def test_what_it_adds_is_bounded_and_a_label_that_contradicts_both_teaches_it_little() -> None:
+    model = SpamFilter()
+    for place in range(100):
+        model.learn_one(SPAM[place % 4], "spam", id=f"s{place}")
+        model.learn_one(HAM[place % 4], "ham", id=f"h{place}")
+    scorer, bag = scorer_of(model), model.bag_of(SPAM[0]).tokens
+    added = {row.token: row.adds for row in model.explain_one(SPAM[0]).tokens}[SECOND_OPINION]
+    assert 0.5 * MOST < added <= MOST
+    score = scorer.score(bag)
+    receipt = scorer.learn(bag, score, 0)
+    untrusting = STEP * score.opinion / math.sqrt(len(receipt.grams))
+    assert score.opinion > 0.9 and -0.2 * untrusting < receipt.turn < 0
 
 
 def test_corrections_are_exact_and_idempotent() -> None:
@@ -136,18 +157,18 @@ def test_corrections_are_exact_and_idempotent() -> None:
     for each in (model, other):
         each.replay()
     assert model.score_one("digest of pillz") == other.score_one("digest of pillz")
-    for own, others in zip(scorer_of(model).sums, scorer_of(other).sums, strict=True):
+    for own, others in zip(sums_of(model), sums_of(other), strict=True):
         assert own.any() and (own == others).all()
     for name in model.ids():
         model.forget(name)
-    assert not any(own.any() for own in scorer_of(model).sums)
+    assert not any(own.any() for own in sums_of(model))
 
 
 def test_any_order_gives_the_same_filter_after_a_replay() -> None:
     mails = [(text, "spam") for text in SPAM] + [(text, "ham") for text in HAM]
     scores = set()
     for seed in range(5):
-        model = SpamFilter(second_opinion=True)
+        model = SpamFilter()
         for place in np.random.default_rng(seed).permutation(len(mails)).tolist():
             text, label = mails[place]
             model.learn_one(text, label, id=str(place))
@@ -162,7 +183,7 @@ def test_training_by_class_is_as_good_as_in_any_order(order: tuple[str, str]) ->
     later = list(stream(300, seed=9))
 
     def wrong(learned: list[tuple[bytes, str]]) -> int:
-        model = SpamFilter(second_opinion=True)
+        model = SpamFilter()
         for raw, label in learned:
             model.learn_one(raw, label)
         return sum((model.score_one(raw) > 0.0) != (label == "spam") for raw, label in later)
@@ -172,11 +193,11 @@ def test_training_by_class_is_as_good_as_in_any_order(order: tuple[str, str]) ->
 
 
 def test_the_state_comes_back_and_goes_on_alike() -> None:
-    model = SpamFilter(second_opinion=True, max_tokens=400, max_receipts=60)
+    model = SpamFilter(max_tokens=400, max_receipts=60)
     for raw, label in stream(150):
         model.learn_one(raw, label)
     loaded = SpamFilter.from_state(model.state())
-    assert loaded.second_opinion and loaded.settings() == model.settings()
+    assert loaded.has_second_opinion and loaded.settings() == model.settings()
     for each in (model, loaded):
         for raw, label in stream(60, seed=7):
             each.learn_one(raw, label)
@@ -206,9 +227,9 @@ def test_a_state_whose_receipts_have_other_4_grams_is_refused(change: Callable[[
 
 
 def test_a_correction_is_exact_after_all_tokens_were_evicted() -> None:
-    model = SpamFilter(second_opinion=True, max_tokens=30)
+    model = SpamFilter(max_tokens=30)
     model.learn_one("free pills offer", "spam", id="first")
-    before = [own.copy() for own in scorer_of(model).sums]
+    before = [own.copy() for own in sums_of(model)]
     for place in range(60):
         model.learn_one(f"lunch{place} notes{place} agenda{place}", "ham", id=str(place))
     for name in model.ids():
@@ -217,7 +238,7 @@ def test_a_correction_is_exact_after_all_tokens_were_evicted() -> None:
     receipt = model.unwanted_contest.receipts.by_id["first"]
     assert (receipt.codes == -1).any()
     scorer_of(model).unlearn(receipt)
-    assert before[0].any() and not any(own.any() for own in scorer_of(model).sums)
+    assert before[0].any() and not any(own.any() for own in sums_of(model))
 
 
 def test_4_grams_without_a_second_opinion_are_refused() -> None:
@@ -228,17 +249,17 @@ def test_4_grams_without_a_second_opinion_are_refused() -> None:
 
 
 def test_filters_are_merged_by_sums() -> None:
-    one, other = SpamFilter(second_opinion=True), SpamFilter(second_opinion=True)
+    one, other = SpamFilter(), SpamFilter()
     one.learn_one("free pills", "spam", id="1")
     other.learn_one("lunch notes", "ham", id="2")
     one.merge(other)
     assert one.score_one("pillz") > 0.0 > one.score_one("lunchez")
     with pytest.raises(CannotMerge, match="second_opinion"):
-        one.merge(SpamFilter())
+        one.merge(SpamFilter(second_opinion=False))
 
 
 def test_each_class_has_one() -> None:
-    model = SpamFilter(("ham", "spam", "newsletter"), second_opinion=True)
+    model = SpamFilter(("ham", "spam", "newsletter"))
     for text, label in [("free pills", "spam"), ("lunch notes", "ham"), ("weekly digest", "newsletter")]:
         model.learn_one(text, label)
     loaded = SpamFilter.from_state(model.state())
@@ -255,16 +276,76 @@ def test_a_pipeline_file_may_ask_for_it_and_its_events_hold_the_characters() -> 
     assert model.score_one(json.loads(json.dumps(event.x["tokens"]))) == model.score_one(raw)
 
 
-def test_what_it_cannot_be_combined_with_is_refused_by_name() -> None:
-    for arguments in ({"key": b"k" * 16}, {"salt": b"s" * 16}, {"learner": BernoulliNB()}):
-        with pytest.raises(NotSupported, match="second_opinion"):
-            trained(**arguments)
+def test_the_tokens_alone_score_where_a_learner_does_or_it_is_left_out() -> None:
+    assert not SpamFilter(learner=BernoulliNB()).has_second_opinion
     with pytest.raises(NotSupported, match="second_opinion"):
-        UserFilter(trained())
-    with pytest.raises(CannotMerge, match="second opinion"):
-        FilterTotal.of(trained(), None)
-    with pytest.raises(NotSupported, match="second_opinion"):
-        SpamFilter(second_opinion=True).add_prior(trained(second_opinion=False))
-    with pytest.raises(NotSupported, match="second_opinion"):
-        SpamFilter().add_prior(trained())
-    assert not base_of(trained(), 1).model.second_opinion
+        SpamFilter(learner=BernoulliNB(), second_opinion=True)
+    model = trained(second_opinion=False)
+    assert model.score_one("pillz") == 0.0
+    assert not any(row.token == SECOND_OPINION for row in model.explain_one("free pillz").tokens)
+
+
+@pytest.mark.parametrize("name", ["key", "salt"])
+def test_with_a_key_4_grams_are_stored_as_hashes(name: str) -> None:
+    keyed: list[dict[str, Any]] = [{}, {name: b"k" * 16}, {name: b"o" * 16}]
+    clear, hashed, other = (trained(**arguments) for arguments in keyed)
+    bag = hashed.bag_of("free pillz")
+    assert not any(part in token for token in bag.tokens for part in ("pill", "free"))
+    assert hashed.score_one(bag) == hashed.score_one("free pillz") == clear.score_one("free pillz")
+    assert (sums_of(hashed)[0] != sums_of(clear)[0]).any()
+    assert (sums_of(hashed)[0] != sums_of(other)[0]).any()
+    assert SECOND_OPINION in {row.token for row in hashed.explain_one("free pillz").tokens}
+    key = b"k" * 16 if name == "key" else None
+    assert SpamFilter.from_state(hashed.state(), key).score_one("free pillz") == hashed.score_one(
+        "free pillz"
+    )
+
+
+def test_users_read_that_of_their_site_and_teach_it_nothing() -> None:
+    site = trained()
+    user = UserFilter(site)
+    assert user.score_one("pillz") == site.score_one("pillz") > 0.0
+    before = [own.copy() for own in sums_of(site)]
+    for place in range(30):
+        user.learn_one("free pills offer", "ham", id=str(place))
+    user.replay()
+    assert all((own == held).all() for own, held in zip(sums_of(site), before, strict=True))
+    assert user.score_one("free pills offer") < 0.0 < user.score_one("pillz") == site.score_one("pillz")
+    again = UserFilter.restored(user.state(), site)
+    assert again.score_one("free pillz") == user.score_one("free pillz")
+    for name in user.ids():
+        user.forget(name)
+    assert user.score_one("free pills offer") == site.score_one("free pills offer")
+    site.learn_one("pillz pillz", "ham")
+    assert user.score_one("pillz") == site.score_one("pillz")
+
+
+def test_a_base_leaves_it_out_and_the_filter_that_begins_with_it_learns_its_own() -> None:
+    base = base_of(trained(), 1).model
+    assert not any(own.any() for own in sums_of(base))
+    model = SpamFilter().add_prior(base)
+    assert model.score_one("pillz") == 0.0 < model.score_one("pills")
+    for text in SPAM:
+        model.learn_one(text, "spam")
+    assert model.score_one("pillz") > 0.0
+
+
+def test_shards_sum_it() -> None:
+    total = FilterTotal(SpamFilter())
+    shards = [total.shard_model(number) for number in range(2)]
+    for shard in shards:
+        shard.go_live()
+    for place in range(4):
+        shards[place % 2].learn({"id": f"s{place}", "text": SPAM[place]}, "spam", 1.0)
+        shards[1 - place % 2].learn({"id": f"h{place}", "text": HAM[place]}, "ham", 1.0)
+    content = shards[0].content({"id": "s0", "text": SPAM[0]})
+    shards[0].relearn(content, "spam", "ham", 1.0, None)
+    shards[0].unlearn(shards[0].content({"id": "h1", "text": HAM[1]}), "ham", 1.0, None)
+    live = [own.copy() for own in total.scorer.opinion.sums]
+    assert live[0].any()
+    summed = total.model
+    assert summed.score_one("pillz") > 0.0
+    for own, held in zip(sums_of(summed), live, strict=True):
+        assert (own == held).all()
+    published = SpamFilter.from_state(shards[0].model.content().state())
+    assert any(own.any() for own in sums_of(published))

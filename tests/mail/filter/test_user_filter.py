@@ -56,7 +56,7 @@ def test_a_user_who_taught_nothing_gets_the_sites_answers() -> None:
 
 
 def test_over_an_empty_site_a_user_has_a_filter_of_its_own() -> None:
-    user, alone = UserFilter(SpamFilter()), SpamFilter()
+    user, alone = UserFilter(SpamFilter(second_opinion=False)), SpamFilter(second_opinion=False)
     for raw, label in MAILS:
         assert user.score_one(raw) == pytest.approx(alone.score_one(raw), abs=1e-9)
         user.learn_one(raw, label)

@@ -227,7 +227,7 @@ def test_what_waits_for_its_label_is_tokens_and_is_taken_apart_as_the_filter_wou
     assert isinstance(source, KafkaSource)
     event = source.decoders["mail"].decode(raw, key="a")
     assert isinstance(event, Event)
-    assert event.x == {"id": "a", "tokens": EmailTokens(pairs=True).transform_one(raw)}
+    assert event.x == {"id": "a", "tokens": EmailTokens(pairs=True, characters=True).transform_one(raw)}
     unnamed = MailDecoder().decode(raw)
     assert isinstance(unnamed, Event) and unnamed.x["id"] == SpamFilter().id_of(raw)
 
