@@ -120,7 +120,7 @@ def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
 
 
 def without_characters(bag: Bag) -> tuple[Bag, str]:
-    """Return a bag without the token of the message's characters, and these; those of its tokens, if it has none.
+    """Return a bag without the token of its characters, and these; those of its sorted tokens, if it has none.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def without_characters(bag: Bag) -> tuple[Bag, str]:
     """
     last = next(reversed(bag), "")
     if not last.startswith(CHARACTERS):
-        return bag, f" {' '.join(bag)} "
+        return bag, f" {' '.join(sorted(bag))} "
     tokens = dict(bag)
     del tokens[last]
     return tokens, last.removeprefix(CHARACTERS)
