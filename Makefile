@@ -151,15 +151,18 @@ bench-streams: setup  ## compare AdaptiveBayes with River's classifiers on publi
 	@$(BIN)/python -m benchmarks.streams --events $(EVENTS)
 
 .PHONY: bench-regression
-bench-regression: setup  ## compare AdaptiveRegression with River's regressors on streams of River; two minutes
+bench-regression: setup  ## compare AdaptiveRegression with River's regressors, and with MOA's after `make capymoa`; minutes
 	$(call say,benchmarks: numbers as targets)
-	@$(BIN)/python -m benchmarks.regression
+	@PYTHONPATH=build/capymoa $(BIN)/python -m benchmarks.regression $(OPTIONS)
+
+.PHONY: capymoa
+capymoa: setup  ## install CapyMOA in build/capymoa, for the benchmarks with MOA; it needs Java
+	@$(BIN)/python -m pip install --quiet --upgrade --target build/capymoa --no-deps \
+		capymoa==0.15.1 'jpype1~=1.7,!=1.7.0' deprecated wrapt seaborn tqdm
 
 .PHONY: bench-streams-moa
-bench-streams-moa: setup  ## the same for MOA's classifiers, with CapyMOA in build/capymoa; needs Java
+bench-streams-moa: capymoa  ## the same for MOA's classifiers; needs Java
 	$(call say,benchmarks: public streams with MOA)
-	@$(BIN)/python -m pip install --quiet --target build/capymoa --no-deps \
-		capymoa==0.15.1 'jpype1~=1.7,!=1.7.0' deprecated wrapt seaborn tqdm
 	@PYTHONPATH=build/capymoa $(BIN)/python -m benchmarks.streams --events $(EVENTS) --model CapyMOA
 
 .PHONY: soak

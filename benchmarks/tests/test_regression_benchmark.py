@@ -3,35 +3,142 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import regression, regression_tables
+from benchmarks.streams import moa
+from benchmarks.streams.moa import MOA_REGRESSORS, TARGET, MoaIntervals, MoaRegressor
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # River leaves the files of streams open
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_every_model_is_measured_on_names_numbers_and_dates(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(regression, "CHOSEN_ON", {"chicks": regression.CHOSEN_ON["ChickWeights"]})
-    monkeypatch.setattr(regression, "KEPT_ASIDE", {"passengers": regression.KEPT_ASIDE["AirlinePassengers"]})
+    monkeypatch.setattr(regression, "missing_part", lambda: "there is no Java")
     monkeypatch.setattr(regression, "FIRST", 20)
     monkeypatch.setattr(regression, "HELD_OUT", 10)
-    regression.main(40)
-    tables = [table.splitlines() for table in capsys.readouterr().out.split("\n\n")]
+    regression.main(
+        ["--events", "40", "--stream", "ChickWeights|AirlinePassengers", "--keel", str(tmp_path / "none")]
+    )
+    left_out, no_table, *printed = capsys.readouterr().out.split("\n\n")
+    assert left_out == f"left out: {', '.join(MOA_REGRESSORS)}: there is no Java"
+    assert no_table == f"left out: KEEL's regression tables: {tmp_path / 'none'} has no file .dat"
+    tables = [table.splitlines() for table in printed]
     names = [
-        "| chicks",
+        "| ChickWeights",
         "| mean rank of AdaptiveRegression",
-        "| passengers",
+        "| AirlinePassengers",
         "| mean rank of AdaptiveRegression",
     ]
     for rows, last in zip(tables[:2], (["| us an event"], []), strict=True):
         assert [row.split(" | ")[0] for row in rows[2:]] == [*names, *last]
+    heading = tables[0][0].strip("| ").split(" | ")
+    assert heading[2:] == [
+        *regression.OURS,
+        *(name for name in regression.PEERS if name not in MOA_REGRESSORS),
+    ]
     densities = ["AdaptiveRegression", "BayesianRegression", "BLR"]
     assert [row.split(" | ")[1] for row in tables[2][2:]] == [*densities, *densities]
     for rows in tables:
         assert all(row.count("|") == rows[0].count("|") and "nan" not in row for row in rows)
+
+
+def test_a_table_of_keel_is_a_stream_whose_last_column_is_the_target(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{k % 9}, {'ab'[k % 2]}, {2 * (k % 9) + 5 * (k % 2)}.5" for k in range(60)]
+    (tmp_path / "made.dat").write_text("@relation made\n@inputs n, c\n@data\n" + "\n".join(rows))
+    events = list(regression.keel_tables(tmp_path)["keel made"]())
+    assert len(events) == 60 and events[:9] != sorted(events[:9], key=lambda event: event[1])
+    assert all(y == 2 * x["column 1"] + 5 * (x["column 2"] == "b") + 0.5 for x, y in events)
+
+    class Fails:
+        """A peer that cannot learn."""
+
+        def predict_one(self, x: dict[str, Any]) -> float:
+            return 0.0
+
+        def learn_one(self, x: dict[str, Any], y: float) -> None:
+            raise KeyError("column 2")
+
+    monkeypatch.setitem(regression.PEERS, "fails", Fails)
+    regression.main(["--peer", "^mean$|^fails$", "--stream", "^keel", "--keel", str(tmp_path)])
+    printed = capsys.readouterr().out.splitlines()
+    row = next(line for line in printed if line.startswith("| keel made")).strip("| ").split(" | ")
+    assert row[:2] == ["keel made", "60"] and len(row) == 5  # nothing for the model that failed
+    assert min(float(cell.strip("*")) for cell in row[2:4]) < 0.3 < float(row[4].strip("| "))
+    assert "fails on keel made: KeyError: 'column 2'" in printed
+
+
+def test_regressors_and_intervals_of_moa_have_the_methods_of_river(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    class Part:
+        """The parts of CapyMOA that a `MoaRegressor` calls: schemas, instances and regressors."""
+
+        @staticmethod
+        def from_custom(features: list[str], target: str, categories: dict[str, Any], name: str) -> Any:
+            return features, target, categories
+
+        @staticmethod
+        def from_array(schema: Any, vector: Any, *target: float) -> Any:
+            return vector.tolist(), *target
+
+        def __init__(self, schema: Any, **settings: Any) -> None:
+            made.append((schema, settings))
+
+        def train(self, sample: Any) -> None:
+            made.append(sample)
+
+        def predict(self, sample: Any) -> Any:
+            return sum(sample[0])
+
+    class Around(Part):
+        """Intervals."""
+
+        def predict(self, sample: Any) -> Any:
+            middle = super().predict(sample)
+            return [middle - 1, middle, middle + 2]
+
+    parts = {"Schema": Part, "Instance": Part, "RegressionInstance": Part, "SOKNL": Part, "MVE": Around}
+    imported: list[str] = []
+
+    def import_part(name: str) -> Any:
+        imported.append(name)
+        return type("Module", (), parts)
+
+    monkeypatch.setattr("benchmarks.streams.moa.import_module", import_part)
+    events = [({"n": float(k), "sky": "ab"[k % 2]}, float(k + k % 2)) for k in range(16)]
+    plain = MoaRegressor("SOKNL", ensemble_size=3)
+    result = regression.measure(plain, events)
+    schema = ["n", "sky", TARGET], TARGET, {"sky": ["a", "b"]}  # the target is a number: it has no categories
+    assert made == [
+        (schema, {"ensemble_size": 3}),
+        *(([x["n"], k % 2], y) for k, (x, y) in enumerate(events)),
+    ]
+    assert (result.error, result.densities) == (0.0, [])
+    around = regression.measure(MoaIntervals("MVE", confidence_level=0.9), events)
+    assert [each.ends for each in around.densities] == [(y - 1, y + 2) for _, y in events[10:]]
+    assert made[18][1].keys() == {"base_learner", "confidence_level"}
+    assert {"capymoa.regressor", "capymoa.uncertainty"} < set(imported)
+    row = regression.forecast_cells(around, np.array([y for _, y in events]))
+    assert row[:3] == ["1.000", "", "1.000"] and row[-2:] == ["", ""]  # neither 50 % nor a density
+
+
+def test_what_moa_needs_is_named_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_package, has_java, reason in (
+        (False, True, "capymoa is not"),
+        (True, False, "no Java"),
+        (True, True, ""),
+    ):
+        monkeypatch.setattr(moa, "find_spec", lambda _, found=has_package: found or None)
+        monkeypatch.setattr("shutil.which", lambda _, found=has_java: found or None)
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        assert (reason in moa.missing_part()) and bool(moa.missing_part()) == bool(reason)
 
 
 def test_tables_are_compared_with_the_figure_that_was_published_for_their_name(

@@ -572,7 +572,7 @@ def evaluate_regression(
     )
     if not run.regressors:
         raise BadValue("regressors: expected at least one, got none")
-    with open_stream(stream, target, ignore) as opened:
+    with open_stream(stream, target, ignore, "regression") as opened:
         arrivals = Arrivals(opened, limit)
         for step in delayed(arrivals, delay):
             if step is not None:

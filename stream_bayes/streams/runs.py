@@ -27,6 +27,7 @@ from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.constructors import (
+    LearningTask,
     Roles,
     Streamable,
     from_file,
@@ -161,18 +162,19 @@ def run(
     >>> result.processed, result.losses.cumulative.accuracy, outputs[-1].prediction
     (100, 0.98989898989899, 'sun')
     """
-    roles: Roles = {"key": key, "time": time, "ignore": ignore}
-    if isinstance(stream, (str, os.PathLike)):
-        source: Source = from_file(stream, target=target, **roles)
-    elif hasattr(stream, "poll"):
-        source = cast("Source", stream)
-    else:
-        source = from_iterable(cast("Iterable[Item]", stream), target=target, **roles)
     if key is None and isinstance(stream, (str, os.PathLike)) and late_labels is not None:
         raise BadValue("key: expected the field by which labels find their samples")
     step = Step(
         served(model, predict=predict, level=level), name, pending=late_labels, max_dead_share=max_dead_share
     )
+    roles: Roles = {"key": key, "time": time, "ignore": ignore}
+    if isinstance(stream, (str, os.PathLike)):
+        task: LearningTask | None = "regression" if step.model.predicts_numbers else None
+        source: Source = from_file(stream, target=target, task=task, **roles)
+    elif hasattr(stream, "poll"):
+        source = cast("Source", stream)
+    else:
+        source = from_iterable(cast("Iterable[Item]", stream), target=target, **roles)
     settings = {"model": step.model.settings()}
     if target is not None:
         settings["source"] = {"target": target, "key": key, "time": time, "ignore": sorted(ignore)}

@@ -9,8 +9,9 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.registry import Registry
@@ -33,6 +34,7 @@ __all__ = [
         "TOPICS",
         "Roles",
         "Streamable",
+        "LearningTask",
         "open_stream",
     ),
     *("from_csv", "from_file", "from_iterable", "from_jsonl"),
@@ -42,6 +44,9 @@ logger = logging.getLogger(__name__)
 
 # A path to a file of records, a source, or an iterable of (x, y), (x, y, weight), dicts or events.
 Streamable: TypeAlias = "str | os.PathLike[str] | Source | Iterable[Any]"
+
+# What a target is learned as: a class or a number.
+LearningTask: TypeAlias = Literal["classification", "regression"]
 
 
 class Roles(TypedDict, total=False):
@@ -68,6 +73,7 @@ def from_csv(
     path: str | os.PathLike[str],
     *,
     target: str | Sequence[str] | None = None,
+    task: LearningTask | None = None,
     schema: Schema | None = None,
     infer_types: bool = True,
     columns: Sequence[str] | None = None,
@@ -94,6 +100,9 @@ def from_csv(
         The file.
     target
         The column with the labels.
+    task
+        `"regression"` if the target is learned as a number, `"classification"` if as a class. Without it, a warning is
+        logged if the target holds measurements.
     schema
         The declared features. If not given, the first 1,000 rows decide which columns are numeric.
     infer_types
@@ -127,6 +136,8 @@ def from_csv(
         If the file cannot be read, or is empty.
     SchemaError
         If a column is missing, or the types cannot be inferred.
+    BadValue
+        If `task` is another one.
 
     Examples
     --------
@@ -142,6 +153,8 @@ def from_csv(
     >>> [(event.x, event.y) for event in events]
     [({'sky': 'grey', 'wind': 3.5}, 'yes'), ({'sky': 'blue', 'wind': 1.0}, 'no')]
     """
+    if task not in (None, *get_args(LearningTask)):
+        raise BadValue(f"task: expected 'classification' or 'regression', got {shown(task)}")
     fields = Fields(target=target, **roles)
     form = guessed_format(
         path,
@@ -174,13 +187,14 @@ def from_csv(
             )
         # A file that grows is read alike whenever it is opened again: by its first rows alone.
         schema = inferred_schema(path, fields, FIRST_ROWS if follow else None, columns, form=form)
-        if isinstance(target, str):
+        if task is None and isinstance(target, str):
             labels = profile_of(path, [target], columns=columns, form=form)[target]
             if labels.is_measured:
                 guesses = [
                     *guesses,
                     f"the column {target!r}, the target, has {labels.distinct:,} distinct numbers in the first "
-                    f"{labels.values:,} rows; a classifier makes a class of each. BayesianRegression learns numbers",
+                    f"{labels.values:,} rows; a classifier makes a class of each. BayesianRegression learns numbers: "
+                    "task='regression'",
                 ]
     for guess in guesses:
         logger.warning("%s: %s", path, guess)
@@ -190,7 +204,11 @@ def from_csv(
 
 
 def from_file(
-    path: str | os.PathLike[str], *, target: str | Sequence[str] | None = None, **roles: Unpack[Roles]
+    path: str | os.PathLike[str],
+    *,
+    target: str | Sequence[str] | None = None,
+    task: LearningTask | None = None,
+    **roles: Unpack[Roles],
 ) -> Source:
     r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF, Parquet, Avro; plain or compressed.
 
@@ -198,7 +216,7 @@ def from_file(
     ----------
     path
         A name that ends in .csv, .tsv, .jsonl, .arff, .parquet, .avro, ..., optionally with .gz or .zst.
-    target, **roles
+    target, task, **roles
         As of `from_csv`.
 
     Raises
@@ -224,7 +242,7 @@ def from_file(
     """
     kind = format_of(path)
     if kind == "csv":
-        return from_csv(path, target=target, **roles)
+        return from_csv(path, target=target, task=task, **roles)
     if kind == "jsonl":
         return from_jsonl(path, target=target, **roles)
     fields, opener = Fields(target=target, **roles), TYPED_FILES[kind]
@@ -334,11 +352,15 @@ def from_iterable(
 
 @contextmanager
 def open_stream(
-    stream: Streamable, target: str | Sequence[str] | None = None, ignore: Sequence[str] = ()
+    stream: Streamable,
+    target: str | Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    task: LearningTask | None = None,
 ) -> Iterator[Source | Iterable[Any]]:
     """Yield a stream that learners can be evaluated on: a path is opened by its suffix, and closed afterwards.
 
-    With a `target`, an iterable becomes a source, so that it may hold dicts. Anything else is yielded as it is.
+    With a `target`, an iterable becomes a source, so that it may hold dicts. Anything else is yielded as it is. The
+    `task` is as of `from_csv`.
 
     Raises
     ------
@@ -348,7 +370,7 @@ def open_stream(
     if isinstance(stream, (str, os.PathLike)):
         if target is None:
             raise BadValue(f"target: expected the name of the field of {stream} that holds the labels")
-        with closing(from_file(stream, target=target, ignore=ignore)) as source:
+        with closing(from_file(stream, target=target, task=task, ignore=ignore)) as source:
             yield source
     elif target is None or hasattr(stream, "poll"):
         yield stream

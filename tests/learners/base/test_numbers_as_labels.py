@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,19 @@ import pandas as pd
 import pytest
 from river import compose, naive_bayes, preprocessing
 
-from stream_bayes import AODE, AdaptiveBayes, BayesNetClassifier, DriftAdaptive, NaiveBayes, Schema
-from stream_bayes.errors import BadConfig, BadLabel, BudgetExceeded, TooManyDeadLetters
+from stream_bayes import (
+    AODE,
+    AdaptiveBayes,
+    BayesianRegression,
+    BayesNetClassifier,
+    DriftAdaptive,
+    NaiveBayes,
+    Schema,
+    streams,
+)
+from stream_bayes.errors import BadConfig, BadLabel, BadValue, BudgetExceeded, TooManyDeadLetters
 from stream_bayes.sklearn import NaiveBayesClassifier
-from stream_bayes.streams import from_csv
+from stream_bayes.streams import from_csv, from_file
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.served_models.served import served
@@ -99,6 +109,31 @@ def test_a_pipeline_refuses_prices(tmp_path: Path, kind: str, caplog: pytest.Log
     with pytest.raises(TooManyDeadLetters, match="BayesianRegression, or --task regression"):
         engine.run()
     assert engine.step.learned == 10
+
+
+def test_only_a_use_for_classes_warns_of_prices(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["size,price", *(f"{k % 7},{price}" for k, price in enumerate(PRICES))]))
+
+    warn: list[Callable[[], Any]] = [
+        lambda: from_csv(path, target="price").close(),
+        lambda: from_file(path, target="price").close(),
+        lambda: streams.evaluate(path, NaiveBayes(), target="price"),
+        lambda: streams.run(path, NaiveBayes(), target="price"),
+    ]
+    silent: list[Callable[[], Any]] = [
+        lambda: from_csv(path, target="price", task="regression").close(),
+        lambda: from_file(path, target="price", task="classification").close(),
+        lambda: streams.evaluate_regression(path, BayesianRegression(), target="price"),
+        lambda: streams.run(path, BayesianRegression(), target="price"),
+    ]
+    for uses, is_warned in ((warn, True), (silent, False)):
+        for number, use in enumerate(uses):
+            caplog.clear()
+            use()
+            assert ("makes a class of each" in caplog.text) == is_warned, number
+    with pytest.raises(BadValue, match="task: expected 'classification' or 'regression', got 'ranking'"):
+        from_csv(path, target="price", task="ranking")  # type: ignore[arg-type]
 
 
 def test_a_full_budget_names_the_classes_if_they_are_many() -> None:
