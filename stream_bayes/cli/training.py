@@ -11,7 +11,7 @@ from stream_bayes.cli.data_file import DataFile, label_amount
 from stream_bayes.cli.learned_ranges import LearnedRanges
 from stream_bayes.cli.tasks import is_regressor
 from stream_bayes.core.events.event import Event
-from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.coverage_control import LabelSets
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.regressor import BayesRegressor

@@ -1,4 +1,7 @@
-"""A cluster besides its records: topics, offsets, transactions, and the one topic that a pipeline creates."""
+"""A cluster besides its records: topics, offsets, transactions, and the one topic that a pipeline creates.
+
+Each request is repeated until a broker answers, or the seconds of the `Connection` are over.
+"""
 
 from __future__ import annotations
 

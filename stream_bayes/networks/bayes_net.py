@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
@@ -27,6 +26,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.score_search import ScoreSearch
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.columns import CodedColumns

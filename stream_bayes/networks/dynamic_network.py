@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.live_networks.mixed_counts import MixedCounts
 from stream_bayes.core.measures.student_mixture import StudentMixture
@@ -16,6 +15,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.networks.structure_input import parents_of
 from stream_bayes.core.networks.unrolling import StepNode
 from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload

@@ -12,7 +12,6 @@ import numpy as np
 from river import base
 
 from stream_bayes.checked_names import closest
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.family_sums import FamilySums
@@ -27,6 +26,7 @@ from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.mixed_scores import MixedSample, MixedScorer, search_mixed
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import feature_name
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.inputs import WHOLE, may_be_name
 from stream_bayes.core.values.values import Value, canonical, shown
 from stream_bayes.data.columns import CodedColumns

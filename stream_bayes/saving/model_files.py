@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stream_bayes.core.measures.label_sets import LabelSets, saved_sets
+from stream_bayes.core.measures.coverage_control import LabelSets, saved_sets
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (

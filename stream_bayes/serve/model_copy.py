@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes.checked_names import closest
 from stream_bayes.core.encoding._features import Encoder
-from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.coverage_control import LabelSets
 from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema

@@ -48,7 +48,19 @@ BAD_LABELS: tuple[Any, ...] = (
     math.inf,
     ("a", None),
 )
-BAD_WEIGHTS: tuple[Any, ...] = (-1.0, math.inf, -math.inf, math.nan, "1", None, [1.0], 1j, 10**400, object())
+BAD_WEIGHTS: tuple[Any, ...] = (
+    -1.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    "1",
+    None,
+    [1.0],
+    1j,
+    10**400,
+    2.0**54,
+    object(),
+)
 BAD_EVENTS: tuple[Any, ...] = (None, 3, ["a", "b"], "colour")
 NO_COUNTS: tuple[Any, ...] = (-1, 1.5, "1", True)
 NO_DECLARED_NAMES: tuple[Any, ...] = (7, b"colour", None, ("colour",), True)

@@ -27,7 +27,7 @@ from stream_bayes.cli.output import JSON, STANDARD_OUTPUT, checked_output, note,
 from stream_bayes.cli.unseen_values import UnseenValues
 from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.events.event import Event
-from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
+from stream_bayes.core.measures.coverage_control import LabelSets, checked_levels
 from stream_bayes.core.values.unknown_names import unknown_variable
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.dates import Date, date_order

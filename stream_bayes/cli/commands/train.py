@@ -28,7 +28,7 @@ from stream_bayes.cli.options import arguments_of
 from stream_bayes.cli.output import JSON, checked_output, left_out_lines, note, print_json
 from stream_bayes.cli.tasks import Task, chosen_model, is_regressor
 from stream_bayes.cli.training import PARTLY_RANDOM, TableTraining, in_random_order, rows_that_wait
-from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.coverage_control import LabelSets
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.base.traits import is_led_by_order

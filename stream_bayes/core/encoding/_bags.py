@@ -15,11 +15,11 @@ if not cython.compiled:
         Feature,
         as_dict,
         as_double,
-        read_weight,
         whole_products,
     )
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.values._cells import is_whole
+    from stream_bayes.core.values._weights import read_weight
 
 UNSEEN = cython.declare(cython.int, -2)
 ONE = 1

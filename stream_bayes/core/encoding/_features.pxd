@@ -1,5 +1,6 @@
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.values._cells cimport is_whole
+from stream_bayes.core.values._weights cimport read_weight
 from stream_bayes.core.encoding._rows cimport Batch, Row
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 
@@ -31,7 +32,6 @@ cdef class Encoder:
     cpdef Row encode(self, object x, object y, object w)
     cpdef Row lookup(self, object x)
 
-cpdef double read_weight(object w)
 cdef bint whole_products(Row row)
 cdef double as_double(object value)
 cdef dict as_dict(object x)

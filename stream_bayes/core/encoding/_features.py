@@ -25,14 +25,14 @@ from stream_bayes.core.values.inputs import (
     refuse_counter,
 )
 from stream_bayes.core.values.values import canonical, canonical_label, is_missing, shown
-from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
+from stream_bayes.errors import BadLabel, BadValue, NotLearned, UnknownFeature
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Batch, Row
     from stream_bayes.core.values._cells import is_whole
+    from stream_bayes.core.values._weights import read_weight
 
 UNSEEN = cython.declare(cython.int, -2)
-LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
 LARGEST_NUMBER = cython.declare(cython.double, 1e100)  # its square, times any weight, is still finite
 
 
@@ -220,21 +220,6 @@ def whole_products(row: Row) -> cython.bint:
         if not is_whole(row.amount[k] * row.weight):
             return False
     return is_whole(row.weight)
-
-
-@cython.ccall
-def read_weight(w) -> cython.double:
-    """Return a sample weight as a float; raise `BadWeight` if it is not valid."""
-    weight: cython.double = -1.0
-    if type(w) is float or type(w) is int:
-        weight = as_double(w)
-    elif hasattr(w, "__float__"):
-        weight = float(w)
-    if not (0.0 <= weight <= LARGEST_COUNT):
-        raise BadWeight(
-            f"a weight must be a finite number of at least 0, and of at most 2**53, not {shown(w)}"
-        )
-    return weight
 
 
 @cython.cfunc

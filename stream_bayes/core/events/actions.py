@@ -12,7 +12,6 @@ in canonical form, or the `RefusalReason` to refuse it.
 
 from __future__ import annotations
 
-import math
 from enum import Enum
 from numbers import Real
 from typing import Any, TypeAlias
@@ -21,6 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stream_bayes.core.events.event import CORRECTION, LABEL, SAMPLE, TOMBSTONE, Event
+from stream_bayes.core.values._weights import MOST_WEIGHT
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import Value, canonical, canonical_label, is_missing
 from stream_bayes.errors import BadLabel, BadValue
@@ -153,7 +153,7 @@ def admitted(event: Event) -> Event | RefusalReason:
     <RefusalReason.NO_KEY: 'no_key'>
     """
     kind, key, label, weight = event.kind, event.key, event.y, event.weight
-    if type(key) is str and type(weight) is float and 0.0 <= weight < math.inf:
+    if type(key) is str and type(weight) is float and 0.0 <= weight <= MOST_WEIGHT:
         if type(label) is str or (label is None and (kind is SAMPLE or kind is TOMBSTONE)):
             return event  # the fast path, for most events
     sound = _weight(weight)
@@ -206,4 +206,4 @@ def _weight(value: object) -> float | None:
         weight = float(value)
     except OverflowError:
         return None
-    return weight if 0.0 <= weight < math.inf else None
+    return weight if 0.0 <= weight <= MOST_WEIGHT else None

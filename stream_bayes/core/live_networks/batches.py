@@ -13,6 +13,7 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._rows import Batch
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values._weights import MOST_WEIGHT
 from stream_bayes.core.values.inputs import check_named, feature_name, may_be_name
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, BadWeight, KindChanged, UnknownFeature
@@ -40,7 +41,7 @@ def learn_columns(
     """Learn events that are columns of codes: all of them, or none if anything is refused."""
     rows = len(codes)
     weights = np.ones(rows) if weights is None else np.ascontiguousarray(weights, np.float64)
-    if len(weights) != rows or not bool(((weights >= 0.0) & (weights <= 2.0**53)).all()):
+    if len(weights) != rows or not bool(((weights >= 0.0) & (weights <= MOST_WEIGHT)).all()):
         raise BadWeight(f"a weight between 0 and 2**53 is needed for each of {rows} events")
     whole = bool((weights == np.floor(weights)).all())
     try:

@@ -8,5 +8,6 @@ the labels, `state` saves everything. `number_losses` scores predicted numbers, 
 and `variable_errors` the losses of each number.
 
 `student_t`, `truncated_student` and `student_mixture` are distributions of numbers, `dirichlet` of probabilities.
-`mutual_information` is read from counts, and `label_sets` hold the true label in a given share of events.
+`mutual_information` is read from counts, and `coverage_control` keeps the share of events whose set of labels holds
+the true one.
 """

@@ -38,6 +38,7 @@ from stream_bayes.core.measures.state import (
     whole,
 )
 from stream_bayes.core.measures.tally import FadingTally, Scored, Tally
+from stream_bayes.core.values._weights import MOST_WEIGHT
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import canonical_label, name_order, tagged_many, untagged_many
 from stream_bayes.errors import BadValue, BadWeight
@@ -545,8 +546,8 @@ def _number(value: object) -> float:
 
 def _sound_weight(weight: object) -> float:
     sound = _number(weight)
-    if not 0.0 <= sound < math.inf:
-        raise BadWeight(f"a weight is a finite number of at least 0, not {weight!r}")
+    if not 0.0 <= sound <= MOST_WEIGHT:
+        raise BadWeight(f"a weight is a number of at least 0 and of at most 2**53, not {weight!r}")
     return sound
 
 

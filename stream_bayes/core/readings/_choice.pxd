@@ -1,6 +1,6 @@
 from stream_bayes.core.counts._moments cimport Gaussians
 from stream_bayes.core.readings._aode cimport AverageReading
-from stream_bayes.core.readings._intervals cimport mixed_variance
+from stream_bayes.core.readings._interval_ends cimport mixed_variance
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.readings._spode cimport SuperParentReading, loss_of

@@ -19,7 +19,7 @@ if not cython.compiled:
     from stream_bayes.core.readings._a2de import PairAverageReading
     from stream_bayes.core.readings._aode import AverageReading
     from stream_bayes.core.readings._discriminant import DiscriminantReading
-    from stream_bayes.core.readings._intervals import mixed_variance
+    from stream_bayes.core.readings._interval_ends import mixed_variance
     from stream_bayes.core.readings._kdb import DependenceReading
     from stream_bayes.core.readings._naive_bayes import ValueReading
     from stream_bayes.core.readings._reading import Reading, log_of

@@ -3,7 +3,7 @@ from stream_bayes.core.encoding._rows cimport Batch, Row, RowSource
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.readings._smoothing cimport pseudocount
 
-from stream_bayes.core.readings._intervals cimport lower_end, upper_end
+from stream_bayes.core.readings._interval_ends cimport lower_end, upper_end
 
 cdef double log_of(double value) noexcept
 

@@ -20,7 +20,7 @@ from stream_bayes.errors import BadState
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._rows import Batch, Row, RowSource
-    from stream_bayes.core.readings._intervals import lower_end, upper_end
+    from stream_bayes.core.readings._interval_ends import lower_end, upper_end
     from stream_bayes.core.readings._smoothing import pseudocount
 
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0

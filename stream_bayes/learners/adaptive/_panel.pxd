@@ -1,7 +1,7 @@
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.mixtures._expert_mixture cimport ExpertMixture
 from stream_bayes.core.mixtures._recalibration cimport Recalibration
-from stream_bayes.core.readings._intervals cimport lower_end, upper_end
+from stream_bayes.core.readings._interval_ends cimport lower_end, upper_end
 from stream_bayes.core.readings._members cimport Members
 from stream_bayes.learners.adaptive._encoding cimport SharedEncoding
 

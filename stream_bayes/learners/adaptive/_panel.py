@@ -11,7 +11,7 @@ import numpy as np
 if not cython.compiled:
     from stream_bayes.core.encoding._vocabulary import Vocabulary
     from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
-    from stream_bayes.core.readings._intervals import lower_end, upper_end
+    from stream_bayes.core.readings._interval_ends import lower_end, upper_end
     from stream_bayes.core.readings._members import Members
 
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._features import Encoder, RowEncoder, read_weight
+from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Batch
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.inputs import check_class, check_declared, check_named, feature_name
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.columns import CodedColumns, SparseCounts

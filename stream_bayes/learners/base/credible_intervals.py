@@ -1,4 +1,6 @@
-"""Credible intervals: exact for a Beta distribution, and from the variance of log-odds for all else (`_intervals`)."""
+"""Credible intervals: exact for a Beta distribution, and from the variance of log-odds for all else, whose ends are in
+`core.readings._interval_ends`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Any, NamedTuple
 
 import scipy  # its submodules load on first use
 
-from stream_bayes.core.readings._intervals import interval
+from stream_bayes.core.readings._interval_ends import interval
 from stream_bayes.errors import BadValue
 
 __all__ = ["Intervals", "beta_interval", "ends_of", "mixed_intervals", "odds_interval"]

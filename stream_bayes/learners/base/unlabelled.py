@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import counted
 from stream_bayes.core.values.payloads import Payload, plain, tagged_payload, untagged_payload

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from stream_bayes.core.counts.contexts import START, Context, ContextCounts
-from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.readings.chain import ChainReading
+from stream_bayes.core.values._weights import read_weight
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import OTHER, canonical, is_missing, shown, tagged, untagged

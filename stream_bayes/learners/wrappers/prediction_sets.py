@@ -1,4 +1,7 @@
-"""Sets of labels that hold the true one in a given share of events, whatever the model and however events drift."""
+"""Sets of labels that hold the true one in a given share of events, whatever the model and however events drift.
+
+The thresholds are set in `core.measures.coverage_control`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 from river import base, compose
 
-from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
+from stream_bayes.core.measures.coverage_control import LabelSets, checked_levels
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import ReadOnlyArguments

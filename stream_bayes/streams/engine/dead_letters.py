@@ -31,7 +31,7 @@ DETAILS = {
     RefusalReason.NO_KEY: "it has no key, and it is a label or lacks one: nothing can be joined to it",
     RefusalReason.BAD_KEY: "its key is of a type that cannot be one",
     RefusalReason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
-    RefusalReason.BAD_WEIGHT: "its weight is not a number from 0 on",
+    RefusalReason.BAD_WEIGHT: "its weight is not a number from 0 to 2**53",
     RefusalReason.BAD_FEATURES: "its features are of types that cannot be stored until its label comes",
     RefusalReason.KEY_IS_WAITING: "another sample with this key waits for its label",
     RefusalReason.LABEL_TOO_LATE: "the sample with this key has expired or was withdrawn",

@@ -28,7 +28,7 @@ from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import StreamTime
 from stream_bayes.core.events.unlearn_spans import Rejoined, span_of
-from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.coverage_control import LabelSets
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.core.measures.surprises import Surprises

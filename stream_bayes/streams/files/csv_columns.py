@@ -27,14 +27,13 @@ from stream_bayes.streams.files.csv_cells import (
     TextCells,
     WeightCells,
 )
+from stream_bayes.streams.files.csv_delimiters import DELIMITERS
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.undecodable import DecodeReason, shortened, undecodable
 
 __all__ = ["CSVColumns"]
 
 BYTE_ORDER_MARK = "\ufeff"
-
-DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # common ones
 
 
 class CSVColumns:
@@ -198,9 +197,10 @@ class CSVColumns:
 
     def _hint(self) -> str:
         """Return a hint if another delimiter would split the heading, or the heading is data."""
-        found = [word for mark, word in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
+        found = [mark for mark in DELIMITERS if len(self.names) == 1 and mark in self.names[0]]
         if found:
-            return f"; is the delimiter perhaps {found[0]}?"
+            mark = "a tab" if found[0] == "\t" else repr(found[0])
+            return f"; is the delimiter perhaps {mark}?"
         return self._headless_hint()
 
     def _headless_hint(self) -> str:

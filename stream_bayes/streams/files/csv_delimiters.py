@@ -31,9 +31,12 @@ NUMBER = re.compile(r"[-+]?[$€£¥]? ?[-+(]?(\d[\d.,' _]*|[.,]\d+)([eE][-+]?\d
 GROUPS_OF_THREE = re.compile(r"\d{1,3}( \d{3})+([.,]\d+)?")
 ROW_OF_CELLS = re.compile(r"\S([ \t]{2,}|\t)\S|\d[\d.]*[ \t]+[-+.\d]+[ \t]+[-+.\d]")
 TOKENS = {quote: re.compile(rf"{quote}(?:[^{quote}]|{quote}{quote})*{quote}|\S+") for quote in QUOTES}
+ANY_DELIMITER = re.escape("".join(DELIMITERS))  # in a class of characters
 IN_SINGLE_QUOTES = (
-    re.compile(r"(^|[,;\t|])\s*'[^']*'\s*($|[,;\t|])"),
-    re.compile(r"^\s*('[^']*'|[^\s,;|']+)(\s+('[^']*'|[^\s,;|']+))+\s*$"),  # between blanks
+    re.compile(rf"(^|[{ANY_DELIMITER}])\s*'[^']*'\s*($|[{ANY_DELIMITER}])"),
+    re.compile(
+        rf"^\s*('[^']*'|[^\s'{ANY_DELIMITER}]+)(\s+('[^']*'|[^\s'{ANY_DELIMITER}]+))+\s*$"
+    ),  # between blanks
 )
 
 

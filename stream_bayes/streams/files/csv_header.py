@@ -1,5 +1,5 @@
-"""The header of a CSV file: whether the first line is one, whether a second row of names or rows of units follow it,
-the names of the columns.
+"""The header of a CSV file: the log-odds that a line is one, by which `csv_layout` decides; whether a second row of
+names or rows of units follow it; the names of the columns.
 
 A line is contrasted with those after it. A header is text above numbers, or holds a value that its column does not
 repeat; a row of data is like the others. The evidence of the columns is summed as log-odds.

@@ -1,5 +1,5 @@
-"""The layout of a CSV file by its first lines: lines before the table, a header of no, one or two rows, rows of units
-after it, and whether a first column without a name is an index.
+"""The layout of a CSV file by its first lines: lines before the table, whether the first of it is a header, of one or
+two rows, rows of units after it, and whether a first column without a name is an index.
 """
 
 from __future__ import annotations

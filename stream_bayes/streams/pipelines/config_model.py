@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from stream_bayes.checked_names import check_known
-from stream_bayes.core.measures.label_sets import LabelSets, checked_levels
+from stream_bayes.core.measures.coverage_control import LabelSets, checked_levels
 from stream_bayes.learners.catalogue import (
     EVENT_MODELS,
     LEARNERS,

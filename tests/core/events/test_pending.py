@@ -241,6 +241,8 @@ def test_a_sample_without_key_that_brings_its_label_is_learned_but_not_remembere
         (Event({}, "yes", "a", weight=float("inf")), "bad_weight"),
         (Event({}, "yes", "a", weight="2"), "bad_weight"),  # type: ignore[arg-type]  # wrong on purpose
         (Event({}, "yes", "a", weight=10**400), "bad_weight"),
+        (Event({}, None, "a", weight=2.0**54), "bad_weight"),
+        (Event({}, "yes", "a", weight=2**54), "bad_weight"),
         (Event({}, "yes", "a", weight=True), "bad_weight"),
         (Event({"day": {1, 2}}, None, "a"), "bad_features"),
     ],

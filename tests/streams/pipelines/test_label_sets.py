@@ -16,7 +16,7 @@ from stream_bayes import BayesianRegression, NaiveBayes, PredictionSets
 from stream_bayes.cli.app import app
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.core.measures.label_sets import LabelSets
+from stream_bayes.core.measures.coverage_control import LabelSets
 from stream_bayes.errors import BadConfig, BadValue, NotSupported, SinkError
 from stream_bayes.saving.model_files import load_sets
 from stream_bayes.saving.snapshots.store import SnapshotStore

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.core.measures.label_sets import LabelSets, saved_sets
+from stream_bayes.core.measures.coverage_control import LabelSets, saved_sets
 from stream_bayes.errors import BadState
 
 

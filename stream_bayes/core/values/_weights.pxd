@@ -1,0 +1,1 @@
+cpdef double read_weight(object w)
