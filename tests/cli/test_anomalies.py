@@ -36,10 +36,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_odd_rows_come_first_each_with_what_is_odd_in_it(file: Path) -> None:
-    result = run("anomalies", file, "--top", "3", "--json")
+    result = run("anomalies", file, "--top", "4", "--json")  # a kind that came once is no odder than 1 row in 400
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    assert {each["row"] for each in report["anomalies"]} == {200, 300, 350}
+    ranked = [each["row"] for each in report["anomalies"]]
+    assert ranked[:2] == [300, 200]
+    assert 350 in ranked
     odd = {each["row"]: each["odd"][0]["variable"] for each in report["anomalies"]}
     assert odd[200] in ("price", "size")
     assert odd[350] == "kind"
