@@ -52,7 +52,7 @@ def test_a_target_of_numbers_is_learned_as_numbers_and_said(houses: Path, tmp_pa
     assert 0.8 < sum(inside) / len(inside) < 0.98
     x = {"size": 100, "city": "c", "rooms": 2, "garden": 1}
     mixed = json.loads(run("explain", model, json.dumps(x), "--json").stdout)
-    assert mixed["prediction"] == pytest.approx(380.0, abs=15.0) and len(mixed["experts"]) == 22
+    assert mixed["prediction"] == pytest.approx(380.0, abs=15.0) and len(mixed["experts"]) == 23
     assert "linear over all" in run("explain", model, json.dumps(x)).stdout
     linear = tmp_path / "linear.zip"
     waves = ("--model", "bayesian-regression", "--arg", "features=fourier")

@@ -53,6 +53,8 @@ cdef class RegressionPanel:
     cdef public long long[::1] flagged
     cdef public long long[::1] hinged
     cdef public double[::1] knots
+    cdef public long long[::1] firsts
+    cdef public long long[::1] seconds
     cdef public Py_ssize_t features
     cdef public Py_ssize_t size
     cdef int[::1] column_of
@@ -64,6 +66,7 @@ cdef class RegressionPanel:
     cdef double[::1] linear
     cdef double[::1] with_hinges
     cdef double[::1] with_waves
+    cdef double[::1] with_products
     cdef double[::1] before
     cdef public list experts
     cdef public Py_ssize_t near

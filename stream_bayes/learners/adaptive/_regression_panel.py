@@ -1,9 +1,9 @@
 """The experts of `AdaptiveRegression`, on one event after the other.
 
     row -> columns      1 | numbers and indicators, standardised | which numbers are missing | last targets
-                          | hinges max(0, z - knot)   or   waves cos(w z + b)
-    columns -> experts  regressions on columns, with hinges, with waves; neighbours; recent means; the last target;
-                        a tree of regressions
+                          | hinges max(0, z - knot)   or   waves cos(w z + b)   or   products of two
+    columns -> experts  regressions on columns, with hinges, with waves, with products; neighbours; recent means;
+                        the last target; a tree of regressions
     experts -> point    experts, regressions on what the experts give (stackers), their median, and the mixture's mean:
                         whichever has the least fading squared error
     experts -> forecast `ForecastMixture` of all these but the last, with its tails corrected
@@ -30,16 +30,19 @@ KEPT = 1024  # newest events that are kept
 MOST_COLUMNS = 60  # of numbers, indicators, missing numbers and last targets
 MOST_SLOTS = 512  # numbers and indicators of an event that are kept
 MOST_HINGES = 48
+MOST_PRODUCTS = 6  # of two columns
 WAVES = 64
 WAVE_LENGTHS = (0.5, 1.0, 2.0)  # relative to the typical distance of two events
 FIRST_SETTING = 4  # events after which units are set; again after twice as many, up to `KEPT`
 LINEAR = (20.0, 60.0, 200.0, 600.0, 0.0)  # half-lives; 0 never forgets
 HINGED = (200.0, 0.0)
 WAVED = (300.0, 0.0)
+MULTIPLIED = (0.0,)  # with products of columns
 STACKED = (50.0, 400.0)
 FIRST_HINGED = cython.declare(cython.Py_ssize_t, len(LINEAR))
 FIRST_WAVED = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED))
-REGRESSIONS = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED))
+FIRST_MULTIPLIED = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED))
+REGRESSIONS = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED) + len(MULTIPLIED))
 STEADY = cython.declare(
     cython.Py_ssize_t, len(LINEAR) - 1
 )  # the expert that the residuals of neighbours are of
@@ -130,24 +133,27 @@ class RegressionPanel:
         self.stackers = [FadingRegression(EXPERTS + 1, 1.0, life) for life in STACKED]
         self.point = 0.0
         none = np.zeros(0, np.longlong)
-        self.set_columns(none, none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0))
+        self.set_columns(
+            none, none, none.astype(np.uint8), np.zeros(0), np.zeros(0), none, none, np.zeros(0), none, none
+        )
         self.set_waves(np.zeros((0, 0)), np.zeros(0))
         self.set_tree(none, np.zeros((1, BINS - 1)))
 
     # -- the columns --------------------------------------------------------------------------------------------------
 
-    def set_columns(self, base, slots, is_nominal, mean, deviation, flagged, hinged, knots):
+    def set_columns(self, base, slots, is_nominal, mean, deviation, flagged, hinged, knots, firsts, seconds):
         """Set what the columns are, and make experts for them that have learned nothing.
 
         Of each number or indicator, `slots` is the slot in a row, `is_nominal` True for an indicator, `mean` and
         `deviation` the unit; `base` is the slot without which an event lacks it. `flagged` are the numbers with a
         column that is 1 where they are missing, by their index in `slots`. `hinged` and `knots` are the column of each
-        hinge, and the number of deviations where it begins.
+        hinge, and the number of deviations where it begins; `firsts` and `seconds` the columns of each product.
         """
         k: cython.Py_ssize_t
         self.base, self.slots, self.is_nominal = base, slots, is_nominal
         self.mean, self.deviation = mean, deviation
         self.flagged, self.hinged, self.knots = flagged, hinged, knots
+        self.firsts, self.seconds = firsts, seconds
         self.features = len(slots) + len(flagged)
         self.size = 1 + self.features + self.lags
         self.column_of = np.full(max(slots, default=0) + 1, -1, np.int32)
@@ -166,11 +172,14 @@ class RegressionPanel:
             blank[1 + len(slots) + k] = 1.0
         self.blank = blank
         hinges: cython.Py_ssize_t = len(hinged)
+        products: cython.Py_ssize_t = len(firsts)
         self.linear, self.with_hinges = np.zeros(self.size), np.zeros(self.size + hinges)
         self.with_waves, self.before = np.zeros(self.size + WAVES), np.full(self.size, np.nan)
         self.experts = [FadingRegression(self.size, 1.0, life) for life in LINEAR]
         self.experts += [FadingRegression(self.size + hinges, 1.0, life) for life in HINGED]
         self.experts += [FadingRegression(self.size + WAVES, 1.0, life) for life in WAVED]
+        self.with_products = np.zeros(self.size + products)
+        self.experts += [FadingRegression(self.size + products, 1.0, life) for life in MULTIPLIED]
         self.near = 0
         self.next_near = 0
         self.near_columns = np.zeros((self.features, KEPT))
@@ -284,11 +293,15 @@ class RegressionPanel:
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         angle: cython.double
+        product: cython.double
         z: cython.double[::1] = self.linear
         for k in range(self.size):
-            self.with_hinges[k] = self.with_waves[k] = z[k]
+            self.with_hinges[k] = self.with_waves[k] = self.with_products[k] = z[k]
         for k in range(self.hinged.shape[0]):
             self.with_hinges[self.size + k] = max(0.0, z[self.hinged[k]] - self.knots[k])
+        for k in range(self.firsts.shape[0]):
+            product = z[self.firsts[k]] * z[self.seconds[k]]
+            self.with_products[self.size + k] = max(-FARTHEST, min(FARTHEST, product))
         for k in range(WAVES):
             angle = self.phases[k]
             for j in range(self.features):
@@ -384,6 +397,8 @@ class RegressionPanel:
             columns = self.linear
             if k >= FIRST_HINGED:
                 columns = self.with_hinges if k < FIRST_WAVED else self.with_waves
+            if k >= FIRST_MULTIPLIED:
+                columns = self.with_products
             expert.predict(columns)
             self.locations[k], self.leverages[k] = expert.location, expert.leverage
             if self.errors[k] < self.errors[best]:
@@ -580,8 +595,10 @@ class RegressionPanel:
                 expert.learn(self.linear, y, weight)
             elif k < FIRST_WAVED:
                 expert.learn(self.with_hinges, y, weight)
-            else:
+            elif k < FIRST_MULTIPLIED:
                 expert.learn(self.with_waves, y, weight)
+            else:
+                expert.learn(self.with_products, y, weight)
         self.tree.learn(self.in_tree, y, weight)
         for k in range(self.features):
             self.near_columns[k, at] = self.linear[1 + k]

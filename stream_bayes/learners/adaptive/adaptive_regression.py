@@ -21,6 +21,7 @@ from stream_bayes.learners.adaptive._regression_panel import (
     KEPT,
     LINEAR,
     MEANS,
+    MULTIPLIED,
     NEAR,
     NORMAL_TAILS,
     STACKED,
@@ -51,9 +52,10 @@ class PointOpinion(NamedTuple):
 class AdaptiveRegression(BayesRegressor):
     """The regressor to use when you do not know which: some twenty experts, mixed by how well they predict.
 
-    The experts are linear regressions over all events or the newest, also with bent or waved features; neighbours among
-    the newest events; recent means, and the last target; and a tree of linear regressions. Most also see the last
-    targets. A forecast is a distribution whose intervals are corrected by how often targets fell outside.
+    The experts are linear regressions over all events or the newest, also with bent or waved features, or with products
+    of two; neighbours among the newest events; recent means, and the last target; and a tree of linear regressions.
+    Most also see the last targets. A forecast is a distribution whose intervals are corrected by how often targets fell
+    outside.
 
     Parameters
     ----------
@@ -312,6 +314,7 @@ _EXPERTS = (
     *(f"linear over {_life(half_life)}" for half_life in LINEAR),
     *(f"bent over {_life(half_life)}" for half_life in HINGED),
     *(f"waved over {_life(half_life)}" for half_life in WAVED),
+    *(f"with products over {_life(half_life)}" for half_life in MULTIPLIED),
     *(f"{name} of {count} neighbours" for count in NEAR for name in ("mean", "linear and errors")),
     "best and errors of 8 weighed neighbours",
     *(f"mean over {_life(half_life)}" for half_life in MEANS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,19 @@ from stream_bayes.learners.adaptive._regression_panel import (
     KEPT,
     MOST_COLUMNS,
     MOST_HINGES,
+    MOST_PRODUCTS,
     WAVE_LENGTHS,
     WAVES,
     RegressionPanel,
 )
 
-__all__ = ["follow_units"]
+__all__ = ["follow_units", "products_of"]
 
 MOST_KNOTS = 8  # of a feature
+MOST_MULTIPLIED = 12  # columns whose products are tried
+LEAST_FOR_PRODUCTS = 32  # events, and two for each column
+LEAST_T = 4.0  # of a product, in its standard errors
+RIDGE = 1e-9
 FARTHEST = 30.0  # deviations, as the panel has it
 
 Floats = NDArray[np.float64]
@@ -110,6 +116,10 @@ def _set_columns(
             for knot in np.unique(np.quantile(column, shares)):
                 hinged.append(1 + k)
                 knots.append((knot - mean[k]) / deviation[k])
+    blank = np.where(is_nominal > 0, -mean, 0.0)
+    shown = values[:, slots]
+    shown = np.where(np.isnan(shown), blank, np.clip((shown - mean) / deviation, -FARTHEST, FARTHEST))
+    firsts, seconds = products_of(shown, (targets - panel.target_mean) / panel.target_deviation)
     panel.set_columns(
         base[slots].astype(np.longlong),
         np.array(slots, np.longlong),
@@ -119,8 +129,10 @@ def _set_columns(
         np.array(flagged, np.longlong),
         np.array(hinged, np.longlong),
         np.array(knots, float),
+        firsts,
+        seconds,
     )
-    _set_tree(panel, values, indices)
+    _set_tree(panel, np.concatenate([shown, np.isnan(values[:, slots])[:, flagged]], axis=1), indices)
     rng = np.random.default_rng(int(panel.seed))
     features = panel.features
     lengths = np.resize(WAVE_LENGTHS, WAVES) * math.sqrt(max(features, 1))
@@ -129,14 +141,39 @@ def _set_columns(
     )
 
 
-def _set_tree(panel: RegressionPanel, values: Floats, indices: NDArray[np.int64]) -> None:
+def products_of(columns: Floats, targets: Floats) -> tuple[NDArray[np.longlong], NDArray[np.longlong]]:
+    """Return both columns, from 1, of each product that tells of what a linear regression leaves; the best first.
+
+    One after the other is chosen, by what it tells beyond all columns and those before.
+    """
+    rows, count = columns.shape
+    tried = sorted(most_correlated(columns, targets, MOST_MULTIPLIED))
+    pairs = np.array([*combinations(tried, 2)], int).reshape(-1, 2)
+    chosen: list[int] = []
+    if len(pairs) and rows >= max(LEAST_FOR_PRODUCTS, 2 * (count + 1)):
+        design = np.column_stack([np.ones(rows), columns])
+        products = np.clip(columns[:, pairs[:, 0]] * columns[:, pairs[:, 1]], -FARTHEST, FARTHEST)
+        left = np.column_stack([targets, products])
+        sums = design.T @ design + RIDGE * rows * np.eye(count + 1)
+        left = left - design @ np.linalg.solve(sums, design.T @ left)
+        floor = RIDGE * np.square(products).sum()
+        while len(chosen) < MOST_PRODUCTS:
+            sizes = np.square(left).sum(axis=0)
+            told = np.where(sizes > floor, np.square(left.T @ left[:, 0]) / np.maximum(sizes, floor), 0.0)
+            told[0] = 0.0  # the target itself
+            best = int(np.argmax(told))
+            if told[best] * rows <= LEAST_T * LEAST_T * sizes[0]:
+                break
+            chosen.append(best - 1)
+            along = left[:, best] / math.sqrt(sizes[best])
+            left = left - np.outer(along, along @ left)
+    firsts, seconds = (np.array([1 + pairs[k][side] for k in chosen], np.longlong) for side in (0, 1))
+    return firsts, seconds
+
+
+def _set_tree(panel: RegressionPanel, features: Floats, indices: NDArray[np.int64]) -> None:
     """Let the tree see the columns that vary most with the target, and cut them where events are."""
-    slots, flagged = np.asarray(panel.slots), np.asarray(panel.flagged)
-    mean, deviation = np.asarray(panel.mean), np.asarray(panel.deviation)
-    blank = np.where(np.asarray(panel.is_nominal) > 0, -mean, 0.0)
-    shown = values[:, slots]
-    shown = np.where(np.isnan(shown), blank, np.clip((shown - mean) / deviation, -FARTHEST, FARTHEST))
     lags = (np.asarray(panel.kept_lags)[indices] - panel.target_mean) / panel.target_deviation
-    columns = np.concatenate([shown, np.isnan(values[:, slots[flagged]]), np.nan_to_num(lags)], axis=1)
+    columns = np.concatenate([features, np.nan_to_num(lags)], axis=1)
     chosen = most_correlated(columns, np.asarray(panel.kept_targets)[indices], MOST_IN_TREE)
     panel.set_tree(1 + np.array(chosen, np.longlong), cuts_of(columns[:, chosen]))

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 COUNTS = ("events", "since", "set_at", "considered", "far_targets", "far_numbers", "near", "next_near")
 NUMBERS = ("target_mean", "target_deviation", "lowest", "highest", "last", "last_error")
-COLUMNS = ("slots", "is_nominal", "mean", "deviation", "flagged", "hinged", "knots")
+COLUMNS = ("slots", "is_nominal", "mean", "deviation", "flagged", "hinged", "knots", "firsts", "seconds")
 OF_FIXED_SIZE = ("errors", "tails", "means", "newest_targets")
 OF_FEATURES = ("matter", "directions", "phases")
 KEPT_EVENTS = ("kept_values", "kept_targets", "kept_weights", "kept_lags")
@@ -89,6 +89,9 @@ def load_panel(
     )
     expect(saved["hinged"].shape == saved["knots"].shape, "hinges and knots differ in number")
     expect(all(1 <= column <= len(slots) for column in saved["hinged"].tolist()), "a hinge has no column")
+    expect(saved["firsts"].shape == saved["seconds"].shape, "a product has one column")
+    multiplied = [*saved["firsts"].tolist(), *saved["seconds"].tolist()]
+    expect(all(1 <= column <= len(slots) for column in multiplied), "a product has no column")
     expect(
         bool(np.all(saved["deviation"] > 0.0)) and values["target_deviation"] > 0.0,
         "a deviation is not above 0",

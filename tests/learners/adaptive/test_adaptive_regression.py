@@ -16,6 +16,7 @@ from river import datasets, linear_model, preprocessing, tree
 import stream_bayes
 from stream_bayes import AdaptiveRegression, BayesianRegression
 from stream_bayes.errors import BadState, BadValue, CannotMerge
+from stream_bayes.learners.adaptive.regression_columns import products_of
 from stream_bayes.learners.base.state import checksum, text_of
 
 
@@ -51,6 +52,37 @@ def test_where_a_name_decides_which_numbers_count_the_tree_sees_it() -> None:
     model = AdaptiveRegression(lags=0)
     assert np.mean(squared_errors(model, events)[500:]) < 1.2  # the noise has 1
     assert "tree" in list(model.explain_one(x))[:4]
+
+
+def test_a_target_that_is_a_product_of_two_features_is_learned_as_one() -> None:
+    rng, events = np.random.default_rng(7), []
+    for _ in range(500):
+        x: dict[Any, Any] = {"price": float(rng.lognormal(2.0, 0.7)), "quantity": float(rng.integers(1, 20))}
+        x |= {"weight": float(rng.normal()), "shop": "abc"[rng.integers(3)]}
+        events.append((x, x["price"] * x["quantity"] + float(rng.normal())))
+    model = AdaptiveRegression()
+    assert np.mean(squared_errors(model, events)[200:]) < 4.0  # the noise has 1; without products 150
+    assert "with products over all" in list(model.explain_one(x))[:4]
+
+
+def test_products_are_those_that_tell_beyond_columns_and_other_products() -> None:
+    rng = np.random.default_rng(2)
+    columns = rng.normal(size=(400, 10))
+    columns[:, 5] = columns[:, 4] + 0.01 * rng.normal(size=400)
+    noise = rng.normal(size=400)
+    told = 3.0 * columns[:, 2] * columns[:, 9] + columns[:, 0] * columns[:, 4] + 2.0 * columns[:, 1]
+    firsts, seconds = products_of(columns, told + noise)
+    pairs = list(zip(firsts.tolist(), seconds.tolist(), strict=True))
+    assert pairs[0] == (3, 10) and pairs[1:] in (
+        [(1, 5)],
+        [(1, 6)],
+    )  # columns count from 1, and one twin is enough
+    for targets, shown in (
+        (noise, columns),
+        (told + noise, columns[:, :1]),
+        (told[:30], columns[:30]),
+    ):
+        assert [len(part) for part in products_of(shown, targets)] == [0, 0]
 
 
 def heavy(events: int) -> list[tuple[dict[Any, Any], float]]:
@@ -232,12 +264,14 @@ def test_what_it_cannot_do_is_refused_by_name() -> None:
 
 def test_a_state_whose_parts_do_not_fit_is_refused() -> None:
     model = AdaptiveRegression()
-    for x, y in friedman(20):
-        model.learn_one(x, y)
+    for x, y in friedman(70):
+        model.learn_one(x, y + 99.0 * x[0] * x[1])
     state = model.state()
     bent: dict[str, Any] = {
         "slots": lambda a: a + 100,
         "hinged": lambda a: a + 100,
+        "firsts": lambda a: a + 100,
+        "seconds": lambda a: a - 100,
         "deviation": np.zeros_like,
         "squares": lambda a: -a,
         "root_3": np.zeros_like,
