@@ -36,7 +36,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_odd_rows_come_first_each_with_what_is_odd_in_it(file: Path) -> None:
-    result = run("anomalies", file, "--top", "4", "--json")  # a kind that came once is no odder than 1 row in 400
+    result = run(
+        "anomalies", file, "--top", "4", "--json"
+    )  # a kind that came once is no odder than 1 row in 400
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     ranked = [each["row"] for each in report["anomalies"]]

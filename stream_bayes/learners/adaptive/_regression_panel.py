@@ -257,8 +257,13 @@ class RegressionPanel:
         left = sums[np.ix_(lacking, lacking)] - sums[np.ix_(lacking, there)] @ slopes
         columns = np.asarray(self.linear)
         columns[lacking] = np.clip(slopes.T @ columns[there], -FARTHEST, FARTHEST)
-        steady.coefficients(self.coefficient)
-        effects = np.asarray(self.coefficient)[lacking]
+        multiplied: FadingRegression = self.experts[FIRST_MULTIPLIED]
+        coefficients = np.zeros(self.size + len(self.firsts))
+        multiplied.coefficients(coefficients)
+        effects, of_products = coefficients[: self.size], coefficients[self.size :]
+        np.add.at(effects, np.asarray(self.firsts), of_products * columns[np.asarray(self.seconds)])
+        np.add.at(effects, np.asarray(self.seconds), of_products * columns[np.asarray(self.firsts)])
+        effects = effects[lacking]
         self.unknown = max(0.0, float(effects @ left @ effects)) / max(1.0, float(sums[0, 0]))
 
     @cython.cfunc

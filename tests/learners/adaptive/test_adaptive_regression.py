@@ -65,6 +65,20 @@ def test_a_target_that_is_a_product_of_two_features_is_learned_as_one() -> None:
     assert "with products over all" in list(model.explain_one(x))[:4]
 
 
+def test_intervals_are_wide_for_events_that_lack_a_factor_of_a_product() -> None:
+    rng = np.random.default_rng(3)
+    model, inside = AdaptiveRegression(lags=0), []
+    for k in range(700):
+        a, b = float(rng.normal()), float(rng.normal())
+        y = a * b + 0.1 * float(rng.normal())
+        if k < 400:
+            model.learn_one({"a": a, "b": b}, y)
+        else:
+            low, high = model.predict_interval_one({"a": a}, 0.9)
+            inside.append(low <= y <= high)
+    assert np.mean(inside) > 0.8  # a third, if the slope of b counted by itself
+
+
 def test_products_are_those_that_tell_beyond_columns_and_other_products() -> None:
     rng = np.random.default_rng(2)
     columns = rng.normal(size=(400, 10))
