@@ -17,7 +17,7 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -62,6 +62,8 @@ SECURE = {
 }
 RAW_SECURE = [(name.lower().encode(), value.encode()) for name, value in SECURE.items()]
 MOST_ADDRESSES = 10_000  # whose rates are remembered
+REST_SECONDS = 1.0  # in which the rest of a body that is refused may come
+UNREAD = ("framing", "cut-off", "slow")  # refusals after which nothing more is read
 
 
 @dataclass(frozen=True)
@@ -161,17 +163,27 @@ class _Guard:
                 connection.make_room_for(len(message.get("body", b"")))
             await send(message)
 
+        has_ended = scope["method"] in READS
+
+        async def received() -> Message:
+            nonlocal has_ended
+            message = await receive()
+            has_ended = not message.get("more_body", False)
+            return message
+
         address = network_of(_address_of(scope))
         self._in_flight[address] += 1
         reservation = self._door.memory.open(address)
         try:
             self._check(scope, address)
-            body = await self._body(scope, receive, reservation)
+            body = await self._body(scope, received, reservation)
             await self._answer(scope, _replaying(body, receive), secured)
         except Refused as refused:
             self._door.refusals.add(refused.kind, address, refused.detail)
             if not has_begun:
-                # The body is not read to its end: the connection cannot be used for another request.
+                if not has_ended and refused.kind not in UNREAD:
+                    await self._discard_body(scope, received)
+                # The body may not be read to its end: the connection cannot be used for another request.
                 refused.headers.setdefault("Connection", "close")
                 await refused.response(scope, receive, secured)
         except Exception as error:
@@ -330,6 +342,21 @@ class _Guard:
             raise Refused(408, "slow", detail) from None
         except MemoryFull as error:
             raise Refused(503, "busy", str(error), {"Retry-After": "1"}) from None
+
+    async def _discard_body(self, scope: Scope, receive: Receive) -> None:
+        """Receive the rest of a body that is refused, for a while: a client that still sends when its connection is
+        closed would not see the answer. One that asks first whether to send sends nothing.
+        """
+        if any(name == b"expect" for name, _ in scope["headers"]):
+            return
+        left = self._limits.max_body_bytes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
     def _too_large(self) -> Refused:
         most = self._limits.max_body_bytes

@@ -12,6 +12,7 @@ from stream_bayes.door.memory_budget import Reservation
 __all__ = ["RequestReader"]
 
 CHUNK = 1 << 16  # bytes received at once
+REST_SECONDS, MOST_REST = 1.0, 1 << 26  # of what comes after the answer, and its bytes
 
 
 class RequestReader:
@@ -92,6 +93,18 @@ class RequestReader:
         self.line.settimeout(seconds)
         self.line.sendall(data)
         self.has_served = True
+
+    def finish(self) -> None:
+        """End the answer, and discard what the client still sends, for a while: one whose connection is closed while it
+        sends loses the answer.
+        """
+        self.line.shutdown(socket.SHUT_WR)
+        self.begin(REST_SECONDS)
+        left = MOST_REST
+        with suppress(TimeoutError):
+            while left > 0 and self._receive():
+                left -= len(self._buffer)
+                self._buffer.clear()
 
     def _take(self, size: int) -> bytes:
         part = bytes(self._buffer[:size])

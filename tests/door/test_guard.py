@@ -194,6 +194,29 @@ def test_a_client_that_sends_its_body_slowly_is_cut_off(client: Client) -> None:
     assert b" 408 " in answer and time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize(
+    ("path", "header", "length", "status"),
+    [
+        ("/v1/predict", "Host: evil.example", 15_000, b"421"),
+        ("/v1/labels", "Host: localhost", 15_000, b"401"),
+        ("/v1/predict", "Host: localhost", 25_000, b"413"),
+    ],
+)
+def test_a_client_that_is_refused_while_it_sends_its_body_reads_why(
+    client: Client, path: str, header: str, length: int, status: bytes
+) -> None:
+    head = f"POST {path} HTTP/1.1\r\n{header}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as line:
+        line.sendall(head.encode())
+        for _ in range(5):
+            time.sleep(0.05)
+            line.sendall(b" " * (length // 5))
+        answer = b""
+        while more := line.recv(1 << 16):
+            answer += more
+    assert answer.split()[1] == status and b"application/problem+json" in answer
+
+
 def test_one_address_cannot_send_without_end() -> None:
     statuses: list[int] = []
 

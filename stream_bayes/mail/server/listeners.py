@@ -137,14 +137,15 @@ class SocketListener:
             try:
                 if line.family != socket.AF_UNIX:
                     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._converse(reader)
-                line.shutdown(socket.SHUT_WR)
+                try:
+                    self._converse(reader)
+                except MemoryFull as error:
+                    self.refusals.add("busy", reader.address, str(error))
+                except ValueError as error:
+                    self.refusals.add("protocol", reader.address, str(error))
+                reader.finish()
             except TimeoutError as error:
                 self.refusals.add("slow", reader.address, str(error))
-            except MemoryFull as error:
-                self.refusals.add("busy", reader.address, str(error))
-            except ValueError as error:
-                self.refusals.add("protocol", reader.address, str(error))
             except OSError as error:  # clients that disconnect, or do not finish their request
                 logger.debug("a connection ended: %s", error)
             except Exception:  # a bug ends this connection, and not the thread that serves others

@@ -198,6 +198,20 @@ def test_a_length_that_is_no_number_is_refused(server: SpamServer, length: str) 
     assert exchanged(str(server.home.socket), own).startswith(b"ERROR")
 
 
+@pytest.mark.parametrize("length", [str(MOST_TO_SERVER + 1), "+1"])
+def test_a_client_that_is_refused_while_it_sends_reads_why(server: SpamServer, length: str) -> None:
+    host, _, port = server.addresses()["spamd"].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as line:
+        line.sendall(f"CHECK SPAMC/1.5\r\nContent-length: {length}\r\n\r\n".encode())
+        for _ in range(5):
+            time.sleep(0.05)
+            line.sendall(bytes(10_000))
+        answer = b""
+        while more := line.recv(1 << 16):
+            answer += more
+    assert answer.startswith(b"SPAMD/1.1 64 EX_USAGE")
+
+
 def test_mails_in_flight_take_bounded_memory_and_honest_ones_wait_for_it(server: SpamServer) -> None:
     size = MOST_TO_SERVER - 1000
     with ExitStack() as around:
