@@ -1,4 +1,5 @@
 cdef class GramTable:
+    cdef double enough
     cdef public long long[::1] steps
     cdef public long long[::1] squares
     cdef unsigned long long[::1] marks

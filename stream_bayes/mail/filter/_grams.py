@@ -35,9 +35,12 @@ def square_of(step: cython.longlong) -> cython.longlong:
 
 @cython.cclass
 class GramTable:
-    """The margins of 4-grams, and those of the message that was read last."""
+    """The margins of 4-grams, and those of the message that was read last. The margin of a message of which fewer
+    than `enough` 4-grams are known is less, in proportion.
+    """
 
-    def __init__(self):
+    def __init__(self, enough: cython.double):
+        self.enough = enough
         self.steps = np.zeros(PLACES, np.int64)
         self.squares = np.zeros(PLACES, np.int64)
         self.marks = np.zeros(PLACES // 64, np.uint64)
@@ -92,10 +95,14 @@ class GramTable:
         place: cython.Py_ssize_t
         total: cython.double = 0.0
         square: cython.longlong = square_of(less)
+        squares: cython.longlong
+        known: cython.Py_ssize_t = 0
         for k in range(self.found):
             place = self.read[k]
-            total += (self.steps[place] - less) / sqrt(1.0 + SLOWING * (self.squares[place] - square))
-        return total * PER_STEP / sqrt(max(self.found, 1))
+            squares = self.squares[place] - square
+            known += squares > 0
+            total += (self.steps[place] - less) / sqrt(1.0 + SLOWING * squares)
+        return total * PER_STEP / sqrt(max(self.found, 1)) * min(known / self.enough, 1.0)
 
     def add(self, step: cython.longlong, times: cython.longlong = 1):
         """Add a step to each 4-gram of the message; take it back if `times` is -1."""

@@ -6,7 +6,8 @@ tokens get wrong: its gradient is the error of both together, though that of tok
 receipts: they can be taken back exactly, and are learned again in a replay.
 
 Rare 4-grams learn fast, from wrong labels too. So what it adds to a score is bounded, and a label that contradicts both
-clearly teaches it little, as if one label of a hundred were wrong.
+clearly teaches it little, as if one label of a hundred were wrong. It adds little to the score of a message of few
+4-grams that it has seen.
 
 - `NoOpinion`: the score is that of the tokens alone.
 - `CharacterOpinion`: it has a table of its own.
@@ -22,7 +23,7 @@ import hashlib
 import math
 from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,6 @@ from stream_bayes.mail.filter.receipts import NO_GRAMS, Receipt, label_trust
 from stream_bayes.mail.text.tokens import CHARACTERS, Bag, without_characters
 
 __all__ = [
-    "MEAN_WEIGHT",
     "SECOND_OPINION",
     "CharacterOpinion",
     "NoOpinion",
@@ -44,9 +44,9 @@ __all__ = [
     "holds_characters",
 ]
 
-MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin of tokens alone
 RATE: Final = 32.0  # of the gradient; a message's margin moves by at most this
-WEIGHT: Final = 1.8  # of the margin in the score
+ENOUGH: Final = 10.0  # known 4-grams of a message, from which on its margin counts in full
+WEIGHT: Final = 1.05  # of the margin in the score
 MOST: Final = 6.0  # that it adds to a score, or takes away
 LEAST_DOUBT: Final = 0.01  # share of labels that it holds to be wrong, from the first message on
 SHARE: Final = 0.15  # of the score by tokens in the log-odds whose error is learned
@@ -57,15 +57,7 @@ MAX_CACHED: Final = 1 << 16  # hashes of 4-grams
 
 
 class NoOpinion:
-    """No second opinion: a score is that of the tokens alone.
-
-    Attributes
-    ----------
-    mean_weight
-        The weight of the mean log-odds beside the margin of tokens.
-    """
-
-    mean_weight: ClassVar[float] = MEAN_WEIGHT
+    """No second opinion: a score is that of the tokens alone."""
 
     def read(self, bag: Bag) -> Bag:
         """Read a message, and return its tokens without its characters."""
@@ -112,10 +104,8 @@ class NoOpinion:
 class CharacterOpinion(NoOpinion):
     """A linear model over 4-grams of characters, which has learned nothing."""
 
-    mean_weight: ClassVar[float] = 3.6
-
     def __init__(self) -> None:
-        self.grams = GramTable()
+        self.grams = GramTable(ENOUGH)
 
     def read(self, bag: Bag) -> Bag:
         """Read the 4-grams of a message, and return its tokens without its characters."""

@@ -34,11 +34,12 @@ from stream_bayes.mail.filter.receipts import Receipt, Receipts, label_error
 from stream_bayes.mail.filter.scorer import MessageScore
 from stream_bayes.mail.filter.second_opinion import NoOpinion
 
-__all__ = ["TokenScorer", "checked_counts"]
+__all__ = ["MEAN_WEIGHT", "TokenScorer", "checked_counts"]
 
 # Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
 PRIOR: Final = 0.02
 RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
+MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 PRIOR_MARGIN: Final = 0.5  # of the margins of a prior: those of other mail
 PASSAGE: Final = 60  # different tokens in a row that are scored apart
@@ -78,12 +79,12 @@ class TokenScorer:
         tokens = self.opinion.read(bag)
         codes = self.table.codes_of(tokens)
         mean, margin = self.table.score(codes, len(tokens))
-        score, opinion = self.opinion.with_tokens(margin + self.opinion.mean_weight * mean)
+        score, opinion = self.opinion.with_tokens(margin + MEAN_WEIGHT * mean)
         return MessageScore(codes, score, logistic(margin), self.version, opinion)
 
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        passage: float = self.table.spammiest(score.codes, PASSAGE, self.opinion.mean_weight, borders)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
         return passage
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
@@ -94,7 +95,7 @@ class TokenScorer:
         codes = self.table.codes_of(tokens)
         means, sums = self.table.parts(codes, len(tokens))
         counts = self.counts() / UNIT
-        adds = zip(tokens, codes.tolist(), (self.opinion.mean_weight * means + sums).tolist(), strict=True)
+        adds = zip(tokens, codes.tolist(), (MEAN_WEIGHT * means + sums).tolist(), strict=True)
         rows = [
             TokenContribution(token, added, *counts[code].tolist())
             for token, code, added in adds
@@ -165,7 +166,7 @@ class TokenScorer:
         """
         mean, margin = self.table.score(receipt.codes, receipt.tokens)
         self.opinion.read_again(receipt)
-        score, opinion = self.opinion.with_tokens(margin + self.opinion.mean_weight * mean, turn)
+        score, opinion = self.opinion.with_tokens(margin + MEAN_WEIGHT * mean, turn)
         return score, logistic(margin), opinion
 
     def add_step(self, receipt: Receipt, before: Receipt) -> Receipt:

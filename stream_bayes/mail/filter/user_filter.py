@@ -35,7 +35,7 @@ from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.second_opinion import CharacterOpinion, NoOpinion, SiteOpinion
 from stream_bayes.mail.filter.state import load_state, save_state
-from stream_bayes.mail.filter.token_scorer import PASSAGE, TokenScorer
+from stream_bayes.mail.filter.token_scorer import MEAN_WEIGHT, PASSAGE, TokenScorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.correspondents import Correspondents
 
@@ -300,8 +300,7 @@ class UserScorer(TokenScorer):
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
         site_codes = self.site.table.codes_of(self.opinion.read(bag))
-        weight = self.opinion.mean_weight
-        passage: float = self.table.spammiest(score.codes, PASSAGE, weight, borders, site_codes)
+        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders, site_codes)
         return passage
 
     def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> RecordedScore:
@@ -314,7 +313,7 @@ class UserScorer(TokenScorer):
             scored = self.repeated.popleft()
         else:
             mean, margin = self.table.score(codes, tokens, site_codes)
-            first = margin + self.opinion.mean_weight * mean
+            first = margin + MEAN_WEIGHT * mean
             score, _ = self.opinion.with_tokens(first)
             scored = (
                 score,
@@ -342,7 +341,7 @@ class UserScorer(TokenScorer):
         means, sums = self.table.parts(own, len(tokens), common)
         counts, site_counts = self.counts() / UNIT, self.site.counts() / UNIT
         rows = []
-        adds = (self.opinion.mean_weight * means + sums).tolist()
+        adds = (MEAN_WEIGHT * means + sums).tolist()
         for token, code, site_code, added in zip(tokens, own.tolist(), common.tolist(), adds, strict=True):
             if code >= 0 or site_code >= 0:
                 held = counts[code] if code >= 0 else np.zeros(2)
