@@ -66,6 +66,10 @@ _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _PICTURE = re.compile(r"<(img|input)\b([^<>]{1,1500})>", re.IGNORECASE)
 _TURNED = re.compile(r"<bdo\b[^<>]{0,60}\brtl\b[^<>]{0,60}>|</bdo\b[^<>]{0,20}>", re.IGNORECASE)
+_TURNED_BY_STYLE = re.compile(  # text without tags in it
+    r"(<([a-z]{1,10})\b(?=[^<>]{0,500}-override\b)(?=[^<>]{0,500}\brtl\b)[^<>]{1,1000}>)([^<>]{1,1000})(?=</\2\b)",
+    re.IGNORECASE,
+)
 _SHOWN_INPUTS = frozenset({"text", "submit", "button", "reset", "search", "email", "url", "tel"})
 MAX_ALT_LETTERS = 300  # of the text of a picture
 MAX_ALT = 1_000  # pictures of a page whose texts are read
@@ -362,7 +366,7 @@ class _Reader:
             self.add(
                 url_tokens([address for link in markup.links[:100] if (address := address_of_link(link))])
             )
-            page = read_page(_TURNED.sub(_as_mark, with_texts_of_pictures(text)))
+            page = read_page(with_marks_of_direction(with_texts_of_pictures(text)))
             self.add(page.hidden)
             text = page.text
         elif kind == "enriched":
@@ -506,6 +510,20 @@ def _with_text(match: re.Match[str]) -> str:
         return match[0]
     is_hidden = look_within(PAPER, style_of(name, match[2], Sheet(), [])).hidden
     return f"{match[0]}<span hidden> {text}</span>" if is_hidden else f"{match[0]} {text} "
+
+
+def with_marks_of_direction(source: str) -> str:
+    r"""Return a page with the characters that begin and end text from right to left, where tags or styles turn it.
+
+    Examples
+    --------
+    >>> with_marks_of_direction("cheap <bdo dir=rtl>sllip</bdo>").encode("unicode-escape")
+    b'cheap \\u202esllip\\u202c'
+    """
+    lower = source.lower()
+    if "-override" in lower:
+        source = _TURNED_BY_STYLE.sub("\\1\u202e\\3\u202c", source)
+    return _TURNED.sub(_as_mark, source) if "<bdo" in lower else source
 
 
 def _as_mark(match: re.Match[str]) -> str:

@@ -45,3 +45,17 @@ def test_reading_letters_takes_time_and_space_bounded_by_their_number(part: str)
     start = time.process_time()
     seen, _ = as_seen(text)
     assert time.process_time() - start < 0.5 and len(seen) <= len(text) + 512
+
+
+@pytest.mark.parametrize(
+    "turned",
+    [
+        "<bdo dir=rtl>sllip</bdo>",
+        "<span style='unicode-bidi:bidi-override;direction:rtl'>sllip</span>",
+        '<b style="direction: rtl; unicode-bidi: isolate-override">sllip</b>',
+    ],
+)
+def test_text_that_a_page_turns_is_read_as_it_is_seen(turned: str) -> None:
+    raw = f"Content-Type: text/html\n\n<p>cheap {turned} now</p>".encode()
+    tokens = EmailTokens().transform_one(raw)
+    assert "pills" in tokens and "sllip" not in tokens
