@@ -21,7 +21,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.model_time import ModelTime
 from tests.kafka.simulation import Fault, Violation, plan_of, simulate, smallest
 
-HISTORIES = 250
+HISTORIES = 500
 SOAK_HISTORIES = 50_000
 GROUP = 50
 MOST_UNMENDED = 1000  # histories until a mend that was taken out must be missed
