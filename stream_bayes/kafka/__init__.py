@@ -4,7 +4,7 @@
 `impossible_times`; `sink` writes results. `delivery` sends a batch at a time, with the slices that it was made from in
 the `journal`; with `transactions`, each batch is committed once.
 
-`recovery` starts a run: by `start_rules`, whether log, committed positions, journal and snapshot belong together
+`recovery` starts a run: by `offset_rules`, whether log, committed positions, journal and snapshot belong together
 (`topic_identity`, `history_check`, `read_trail`); with `transactions_in_doubt` ended; and with a `replay_plan`, whose
 batches `slices` reads again. `cluster` has topics, offsets and transactions, `membership` assigns partitions.
 

@@ -12,8 +12,8 @@ from stream_bayes.errors import BrokerAway
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.marks import Mark, mark_of
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.offset_rules import ClusterState, Reached
 from stream_bayes.kafka.source import KafkaSource
-from stream_bayes.kafka.start_rules import ClusterState, Reached
 
 __all__ = ["HistoryCheck"]
 

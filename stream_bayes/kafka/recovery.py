@@ -1,4 +1,4 @@
-"""Recovery at a start, after the rules of `start_rules`.
+"""Recovery at a start, after the rules of `offset_rules`.
 
 OffsetRecovery     for sinks without transactions: checks log and snapshot; nothing is replayed
 JournalRecovery    for transactions: replays the batches that the journal lists after the snapshot
@@ -25,11 +25,7 @@ from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
 from stream_bayes.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from
-from stream_bayes.kafka.read_trail import marks_in, origins_in
-from stream_bayes.kafka.replay_plan import ReplayPlan
-from stream_bayes.kafka.slices import SliceReader
-from stream_bayes.kafka.source import FETCH_MAX_BYTES, KafkaSource
-from stream_bayes.kafka.start_rules import (
+from stream_bayes.kafka.offset_rules import (
     ClusterState,
     Reached,
     check_agreement,
@@ -45,6 +41,10 @@ from stream_bayes.kafka.start_rules import (
     resume_positions,
     slices_text,
 )
+from stream_bayes.kafka.read_trail import marks_in, origins_in
+from stream_bayes.kafka.replay_plan import ReplayPlan
+from stream_bayes.kafka.slices import SliceReader
+from stream_bayes.kafka.source import FETCH_MAX_BYTES, KafkaSource
 from stream_bayes.kafka.topic_identity import check_identity
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.streams.contracts.incidents import GAP, REPEATED, RESENT

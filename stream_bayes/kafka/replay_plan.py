@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import CannotResume
 from stream_bayes.kafka.journal import JournalRecord
-from stream_bayes.kafka.start_rules import ClusterState, slices_text
+from stream_bayes.kafka.offset_rules import ClusterState, slices_text
 
 __all__ = ["ReplayPlan"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from stream_bayes.errors import CannotResume, SourceError
-from stream_bayes.kafka.start_rules import ClusterState
+from stream_bayes.kafka.offset_rules import ClusterState
 
 __all__ = ["check_identity", "check_not_recreated"]
 

@@ -47,11 +47,11 @@ from stream_bayes.serve.feature_drifts import described_drifts
 from stream_bayes.serve.followed import MessageLearner
 from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.metrics import metrics_text
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.other_services import OtherServices
 from stream_bayes.serve.plain_values import as_json, by_text
-from stream_bayes.serve.regressor_copy import RegressorCopy
+from stream_bayes.serve.regressor_answers import RegressorAnswers
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.serve.views import View
 from stream_bayes.streams.engine.dead_letters import REFUSED
@@ -230,7 +230,7 @@ class Service:
             or "there is no model yet; request again once the pipeline has processed events"
         )
 
-    async def _asked(self, call: Callable[[ModelCopy], dict[str, Any]], view: View) -> dict[str, Any]:
+    async def _asked(self, call: Callable[[ModelAnswers], dict[str, Any]], view: View) -> dict[str, Any]:
         """Let the copy of the worker answer."""
         return await self._in_worker(lambda: call(view.worker_copy))
 
@@ -437,7 +437,7 @@ class Service:
         self, key: Any, label: Any, kind: str, *, new_label: bool = False, request: str | None = None
     ) -> Response:
         view = await self._view()
-        if isinstance(view.loop_copy, RegressorCopy):
+        if isinstance(view.loop_copy, RegressorAnswers):
             try:
                 label = view.loop_copy.read_label(label)
             except BadLabel as error:

@@ -13,9 +13,9 @@ from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.board import evaluation_of
-from stream_bayes.serve.event_model_copy import EventModelCopy
-from stream_bayes.serve.model_copy import ModelCopy
-from stream_bayes.serve.regressor_copy import RegressorCopy
+from stream_bayes.serve.event_model_answers import EventModelAnswers
+from stream_bayes.serve.model_answers import ModelAnswers
+from stream_bayes.serve.regressor_answers import RegressorAnswers
 from stream_bayes.serve.views import View
 from stream_bayes.streams.served_models.events import EVENT_CLASSES
 
@@ -47,14 +47,14 @@ def view_of(
     surprises = _surprises(snapshot.sections.get("surprises"))
     level = None if scores is None else scores.get("level")  # that of intervals of numbers
 
-    def copy() -> ModelCopy:
+    def copy() -> ModelAnswers:
         model = _model(snapshot.learner, state, make, key)
         if isinstance(model, EVENT_CLASSES):
-            return EventModelCopy(model, surprises)
+            return EventModelAnswers(model, surprises)
         return (
-            RegressorCopy(model, level)
+            RegressorAnswers(model, level)
             if isinstance(model, BayesRegressor)
-            else ModelCopy(model, decide, sets, surprises)
+            else ModelAnswers(model, decide, sets, surprises)
         )
 
     positions = [[*place, at] for place, at in snapshot.positions.items()]

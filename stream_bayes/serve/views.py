@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 
 __all__ = ["View"]
 
@@ -23,7 +23,7 @@ class View:
 
     def __init__(
         self,
-        make: Callable[[], ModelCopy],
+        make: Callable[[], ModelAnswers],
         generation: int = 0,
         positions: Sequence[Sequence[Any]] = (),
         processed: int = 0,
@@ -35,11 +35,11 @@ class View:
         self.positions = [list(place) for place in positions]
         self.processed = processed
         self.moment = time.time() if moment is None else moment
-        self._worker_copy: ModelCopy | None = None
+        self._worker_copy: ModelAnswers | None = None
         self._described: dict[str, Any] | None = None
 
     @property
-    def worker_copy(self) -> ModelCopy:
+    def worker_copy(self) -> ModelAnswers:
         """The copy for the worker thread."""
         if self._worker_copy is None:
             self._worker_copy = self._make()

@@ -13,8 +13,8 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Fenced
 from stream_bayes.kafka.clients.client import Send
 from stream_bayes.kafka.journal import JournalRecord
+from stream_bayes.kafka.offset_rules import ClusterState
 from stream_bayes.kafka.recovery import JournalRecovery
-from stream_bayes.kafka.start_rules import ClusterState
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.kafka.transactions_in_doubt import is_in_doubt
 from stream_bayes.streams.contracts.incidents import total_incidents

@@ -16,7 +16,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, BadValue, Undecodable
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.table_profile import profiled_columns
 from stream_bayes.streams.pipelines.config import parse_config
@@ -171,7 +171,7 @@ def test_files_records_frames_and_services_read_a_cell_alike(tmp_path: Path) -> 
     explained = run.invoke(app, ["explain", str(model), '{"price": "$1,250.50"}', "--json"])
     assert max(json.loads(explained.output)["probabilities"]) == pytest.approx(max(wanted, 1 - wanted))
     x = {"price": "$1,250.50"}
-    assert ModelCopy(learner).predict(x)["probabilities"]["yes"] == wanted
+    assert ModelAnswers(learner).predict(x)["probabilities"]["yes"] == wanted
     assert learner.schema.lookup([x]).numeric.tolist() == [[1250.5]]
     decoder = JSONDecoder(Fields(target="y"), learner.schema)
     assert decoder.content(json.dumps(x).encode()) == {"price": 1250.5}
@@ -180,7 +180,7 @@ def test_files_records_frames_and_services_read_a_cell_alike(tmp_path: Path) -> 
     ):
         decoder.content(b'{"price": "7 kg"}')
     with pytest.raises(BadValue, match="column 'price': expected a number in"):
-        ModelCopy(learner).predict({"price": "dear"})
+        ModelAnswers(learner).predict({"price": "dear"})
 
 
 def test_a_file_with_another_decimal_mark_than_the_model_learned_is_read_and_said(tmp_path: Path) -> None:

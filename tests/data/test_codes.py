@@ -23,7 +23,7 @@ from stream_bayes.core.values.values import Value
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.streams.files.code_columns import code_kind
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -66,7 +66,7 @@ def features(cell: object, schema: Schema, path: Path) -> Iterator[Any]:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_way_to_write_a_code_has_the_same_prediction(width: int, tmp_path: Path) -> None:
     model, path, schema = learned(width), tmp_path / "t.csv", Schema({"zip": Code(width)})
-    service = ModelCopy(model)
+    service = ModelAnswers(model)
 
     @given(st.integers(-3, 42))
     def check(number: int) -> None:

@@ -18,7 +18,7 @@ from stream_bayes.data.dates import PIVOT, written_moment
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind
 from stream_bayes.errors import BadState, SchemaError, Undecodable
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.records.fields import Fields
@@ -200,8 +200,11 @@ def test_files_records_frames_and_services_read_a_date_alike(tmp_path: Path) -> 
         assert done.exit_code == 0, done.output
         (row,) = csv.DictReader(out.read_text().splitlines())
         assert float(row["p(True)"]) == pytest.approx(wanted, rel=1e-4)
-    assert ModelCopy(learner).predict(x)["probabilities"]["True"] == wanted
-    asked, of_history = ModelCopy(learner).explain(x), ModelCopy(learner).explain(features, is_read=True)
+    assert ModelAnswers(learner).predict(x)["probabilities"]["True"] == wanted
+    asked, of_history = (
+        ModelAnswers(learner).explain(x),
+        ModelAnswers(learner).explain(features, is_read=True),
+    )
     assert asked == of_history and asked["probabilities"]["True"] == wanted
     assert learner.schema.lookup([x]).to_dicts() == [features]
     decoder = JSONDecoder(Fields(target="y"), learner.schema)

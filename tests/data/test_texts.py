@@ -17,7 +17,7 @@ from stream_bayes.cli.app import app
 from stream_bayes.data.declarations import features_table
 from stream_bayes.data.kind_inference import inferred_kind, typed_kind
 from stream_bayes.errors import SchemaError
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.streams.pipelines.config import parse_config
 
 GOOD, BAD = "great lovely quick friendly warm".split(), "bad slow dirty rude noisy".split()
@@ -76,7 +76,7 @@ def test_text_money_and_dates_are_learned_and_predicted_alike_from_every_kind_of
     assert len(set(answers.values())) == 1
     learner = stream_bayes.load(tmp_path / ".csv.zip")
     x = {"review": "A lovely, QUICK room", "paid": "$7", "day": "1.2.2023", "age": "50+"}
-    asked = ModelCopy(learner).predict(x)["probabilities"]
+    asked = ModelAnswers(learner).predict(x)["probabilities"]
     assert asked["yes"] > 0.95 and asked == learner.predict_proba_one(learner.schema.read(x))
 
 

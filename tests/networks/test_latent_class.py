@@ -13,7 +13,7 @@ from scipy import stats
 import stream_bayes
 from stream_bayes import LatentClass
 from stream_bayes.errors import BadState, BadValue, CannotMerge, FeaturesIgnored, KindChanged, UnknownFeature
-from stream_bayes.serve.event_model_copy import EventModelCopy
+from stream_bayes.serve.event_model_answers import EventModelAnswers
 from stream_bayes.streams.served_models.served import served
 
 
@@ -123,7 +123,7 @@ def test_a_pipeline_predicts_names_numbers_and_the_class() -> None:
     assert last["a"]["low"] < last["a"]["mean"] < last["a"]["high"]
     assert sum(last["sound"].values()) == pytest.approx(1.0) and last["state"].keys() == {"0", "1"}
     assert answers._numbers[-1][0][0] == "a" and len(answers._numbers[-1]) == 1
-    view = EventModelCopy(model)
+    view = EventModelAnswers(model)
     posteriors = view.query({"sound": "s1"}, None)["posteriors"]
     assert posteriors["a"]["mean"] == pytest.approx(model.query("a", {"sound": "s1"}).mean)
     assert view.explain(rows[0])["total"] == pytest.approx(model.score_one(rows[0]))

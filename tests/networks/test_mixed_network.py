@@ -29,7 +29,7 @@ from stream_bayes.errors import (
     UnknownFeature,
 )
 from stream_bayes.saving.river.model_state import model_state, restore_model
-from stream_bayes.serve.event_model_copy import EventModelCopy
+from stream_bayes.serve.event_model_answers import EventModelAnswers
 
 GRAPH = {"a": [], "b": ["a"], "x": ["a"], "y": ["x", "b"], "z": ["y", "x"]}
 
@@ -272,7 +272,7 @@ def test_too_many_missing_names_are_drawn_with_a_standard_error_and_said_to_be()
     assert forecast.method == named.method == "likelihood-weighting" and "131,072" in named.reason
     assert abs(forecast.mean - share @ by_name) < 4.0 * forecast.sampled.errors["mean"] < 0.8
     assert abs(named["u"] - share[0]) < 4.0 * named.sampled.errors["u"] < 0.2
-    posteriors = EventModelCopy(chain).query({}, ["x", "n16"])["posteriors"]
+    posteriors = EventModelAnswers(chain).query({}, ["x", "n16"])["posteriors"]
     assert {each["method"] for each in posteriors.values()} == {"likelihood-weighting"}
     assert "500 draws" in posteriors["n16"]["reason"] and posteriors["x"]["mean"] == forecast.mean
     assert chain.query("x", samples=500).mean == forecast.mean  # equal questions have equal answers

@@ -11,7 +11,7 @@ import pytest
 from stream_bayes import NaiveBayes
 from stream_bayes.serve import board as boards
 from stream_bayes.serve.board import MOST_BEHIND, MOST_PART_POINTS, MOST_POINTS, Board, EventSubscriber
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.serve.views import View
 
 
@@ -84,7 +84,7 @@ def test_requests_of_a_model_that_is_seen_seldom_wait_once_and_not_each(
     monkeypatch.setattr(boards, "PATIENCE", 0.2)
     board = Board("days", request=lambda message: None)
     board.apply(status(1))
-    old = View(lambda: ModelCopy(NaiveBayes()), processed=5, moment=time.time() - 60.0)
+    old = View(lambda: ModelAnswers(NaiveBayes()), processed=5, moment=time.time() - 60.0)
 
     async def seconds_of(requests: int) -> float:
         start = time.monotonic()

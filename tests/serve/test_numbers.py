@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.serve.regressor_copy import RegressorCopy
+from stream_bayes.serve.regressor_answers import RegressorAnswers
 from tests.serve.test_service import wait_until
 from tests.serve.weather import running
 
@@ -46,7 +46,7 @@ def test_a_number_is_predicted_explained_shown_and_corrected(tmp_path: Path, kin
     with running(tmp_path, numbers_text(kind)) as (engine, client):
         wait_until(lambda: client.get("/v1/model")["model"]["processed"] == EVENTS)
         x = {"wind": 3, "sky": "grey"}
-        copy = RegressorCopy(engine.step.model.model, 0.8)
+        copy = RegressorAnswers(engine.step.model.model, 0.8)
         answer, ours = client.post("/v1/predict", {"x": x}), copy.predict(x)
         assert {name: answer[name] for name in ours} == ours and answer["level"] == 0.8
         assert answer["interval"][0] < answer["prediction"] < answer["interval"][1]

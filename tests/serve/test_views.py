@@ -25,7 +25,7 @@ from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported, UnknownFeature
 from stream_bayes.mail import SpamFilter
-from stream_bayes.serve.model_copy import ModelCopy
+from stream_bayes.serve.model_answers import ModelAnswers
 
 MODELS: dict[str, Any] = {
     "pipeline": preprocessing.StandardScaler() | NaiveBayes(),
@@ -47,7 +47,7 @@ def test_a_model_behind_others_predicts_explains_and_is_described(name: str) -> 
     model = MODELS[name].clone()
     for day in range(150):
         model.learn_one({"wind": day % 7 / 2, "rain": float(day % 3 + 3 * (day % 2))}, day % 2 == 1)
-    copy = ModelCopy(model)
+    copy = ModelAnswers(model)
     answer = copy.predict(X)
     own = model.predict_proba_one(X)
     assert answer["probabilities"] == pytest.approx({str(label).lower(): p for label, p in own.items()})
@@ -77,7 +77,7 @@ def test_predicting_learns_nothing_where_events_without_a_label_are_learned() ->
     model = NaiveBayes(unlabelled="em")
     for number in range(20):
         model.learn_one({"a": "xy"[number % 2]}, number % 2)
-    copy = ModelCopy(model)
+    copy = ModelAnswers(model)
     copy.predict_many([{"a": "x"}] * 50)
     assert (copy.answering.clock, model.clock) == (20, 20)
 
@@ -87,7 +87,7 @@ def test_an_unknown_feature_is_refused_where_features_are_the_models_own(name: s
     model = MODELS[name].clone()
     model.learn_one({"wind": 1.0}, "yes")
     with pytest.raises(UnknownFeature, match="did you mean 'wind'"):
-        ModelCopy(model).predict({"wnd": 1.0})
+        ModelAnswers(model).predict({"wnd": 1.0})
 
 
 @pytest.mark.parametrize("average", [AODE(min_count=1), A2DE()])
@@ -99,7 +99,7 @@ def test_an_average_over_parents_is_drawn_by_its_strongest_dependences(average: 
         for learner in (tree, model):
             learner.learn_one(x, "yes" if day % 5 else "no")
     tree.rederive()
-    described = ModelCopy(model).describe()
+    described = ModelAnswers(model).describe()
     expected = [[parent, child] for child, parent in tree.parents_.items() if parent is not None]
     assert sorted(described["edges"]) == sorted(expected)
     assert {"sky", "wind"} in map(set, described["edges"])
@@ -113,7 +113,7 @@ def test_a_filter_is_described_by_its_most_telling_tokens_unless_they_are_hashed
         mail = f"{'winner' if n % 2 else 'agenda'} hello{n % 7} {'cheap' if n % 4 == 1 else 'tea'}"
         for model in (plain, hashed):
             model.learn_one(mail, "spam" if n % 2 else "ham", id=f"m{n}")
-    told = ModelCopy(plain).describe()["telling"]
+    told = ModelAnswers(plain).describe()["telling"]
     assert {each["token"] for each in told[:2]} == {"winner", "agenda"}
     assert told[0]["information"] == pytest.approx(math.log(2))
     found = {each["token"]: (each["wanted"], each["unwanted"]) for each in told}
@@ -122,7 +122,8 @@ def test_a_filter_is_described_by_its_most_telling_tokens_unless_they_are_hashed
         (each["information"] for each in told), reverse=True
     )
     assert (
-        ModelCopy(hashed).describe()["telling"] == [] and ModelCopy(SpamFilter()).describe()["telling"] == []
+        ModelAnswers(hashed).describe()["telling"] == []
+        and ModelAnswers(SpamFilter()).describe()["telling"] == []
     )
 
 
@@ -134,7 +135,7 @@ def test_each_row_of_a_monitor_has_a_posterior_by_its_name_which_is_evidence_too
     for k in range(300):
         x = {"t": rng.gauss(0, 1), "w": rng.uniform(0, 20), "f": rng.choice((1.0, 2.5, True))}
         model.learn_one(x, float(k % 3))
-    copy = ModelCopy(model)
+    copy = ModelAnswers(model)
     posteriors = copy.query({}, None)["posteriors"]
     monitors = {node["name"]: node["rows"] for node in copy.describe()["graph"]["nodes"]}
     assert (

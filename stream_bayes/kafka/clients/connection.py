@@ -11,6 +11,7 @@ from typing import Any
 from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
+from stream_bayes.kafka.clients.reconnecting import RECONNECT_WAIT_MS
 
 __all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Masked", "default_client"]
 
@@ -157,7 +158,7 @@ class Connection:
             "bootstrap_servers": list(self.servers),
             "client_id": "stream_bayes",
             "bootstrap_timeout_ms": int(1000 * self.seconds),
-            "reconnect_backoff_max_ms": 1000,
+            "reconnect_backoff_max_ms": RECONNECT_WAIT_MS,
             "security_protocol": self.protocol,
         }
         if self.tls:
@@ -181,7 +182,7 @@ class Connection:
         settings: dict[str, Any] = {
             "bootstrap.servers": ",".join(self.servers),
             "client.id": "stream_bayes",
-            "reconnect.backoff.max.ms": 1000,
+            "reconnect.backoff.max.ms": RECONNECT_WAIT_MS,
             "security.protocol": self.protocol,
             "allow.auto.create.topics": False,
         }

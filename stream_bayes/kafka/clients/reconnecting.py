@@ -12,7 +12,9 @@ from stream_bayes.errors import SourceError
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
 from stream_bayes.kafka.clients.marks import Mark, mark_of
 
-__all__ = ["ReconnectingReader"]
+__all__ = ["RECONNECT_WAIT_MS", "ReconnectingReader"]
+
+RECONNECT_WAIT_MS = 1000  # at most, between attempts of a client to reach a broker
 
 T = TypeVar("T")
 # Where the log of each partition begins now; raises as a call of a `Reader` does.

@@ -14,7 +14,7 @@ from scipy import stats
 import stream_bayes
 from stream_bayes import HiddenMarkov
 from stream_bayes.errors import BadState, BadValue, KindChanged
-from stream_bayes.serve.event_model_copy import EventModelCopy
+from stream_bayes.serve.event_model_answers import EventModelAnswers
 from stream_bayes.streams.served_models.served import served
 
 
@@ -161,6 +161,6 @@ def test_a_pipeline_forecasts_numbers_with_intervals_and_measures_their_errors()
     assert {name for name, _, _ in numbers} == {"load"}
     within = [answer["low"] <= number <= answer["high"] for _, answer, number in numbers if answer]
     assert 0.85 < np.mean(within) < 0.98
-    posterior = EventModelCopy(model).query({}, ["load@+1"], 0.8)["posteriors"]["load@+1"]
+    posterior = EventModelAnswers(model).query({}, ["load@+1"], 0.8)["posteriors"]["load@+1"]
     assert (posterior["low"], posterior["high"]) == model.predict_interval_one(variable="load", level=0.8)
     assert sum(posterior["probabilities"].values()) == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""The copy of a model whose labels are numbers, in a view: it predicts a number with its interval."""
+"""Answers of a model whose labels are numbers, from the copy in a view: a number with its interval."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stream_bayes.core.regression.waves import is_derived
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.regressor import BayesRegressor
-from stream_bayes.serve.model_copy import MOST_FEATURES, MOST_VALUES, ModelCopy
+from stream_bayes.serve.model_answers import MOST_FEATURES, MOST_VALUES, ModelAnswers
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.served_models.regressor import ServedRegressor, mean_of
 
-__all__ = ["RegressorCopy"]
+__all__ = ["RegressorAnswers"]
 
 
-class RegressorCopy(ModelCopy):
+class RegressorAnswers(ModelAnswers):
     """A copy of a learner of numbers, for one thread. `level` is that of its intervals, where a request gives none;
     None for the default.
 
@@ -27,7 +27,7 @@ class RegressorCopy(ModelCopy):
     >>> model = BayesianRegression()
     >>> for k in range(100):
     ...     model.learn_one({"wind": k % 7}, 20.0 - 2 * (k % 7))
-    >>> round(RegressorCopy(model).predict({"wind": 3})["prediction"], 1)
+    >>> round(RegressorAnswers(model).predict({"wind": 3})["prediction"], 1)
     14.0
     """
 

@@ -1,4 +1,4 @@
-"""The copy of a model of events without a label, in a view: it answers questions, and says what is odd in an event."""
+"""Answers of a model of events without a label, from the copy in a view: to questions, and what is odd in an event."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from stream_bayes.learners.sequences.markov_chain import MarkovChain
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
 from stream_bayes.serve.graphs import graph_of
-from stream_bayes.serve.model_copy import MOST_VALUES, ModelCopy
+from stream_bayes.serve.model_answers import MOST_VALUES, ModelAnswers
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.serve.surprises import described_surprise
 from stream_bayes.streams.served_models.events import TIMELESS, EventModel, ServedEvents, variables_of
 from stream_bayes.streams.served_models.regressor import LEVEL
 
-__all__ = ["EventModelCopy"]
+__all__ = ["EventModelAnswers"]
 
 DRAWS = 500  # of a question that is too large for an exact answer, each about a millisecond
 BARS = 8  # of the monitor of a number: bins of equal probability without evidence
 
 
-class EventModelCopy(ModelCopy):
+class EventModelAnswers(ModelAnswers):
     """A copy of a `MixedNetwork`, or of a model of sequences, for one thread. `surprises` are those of newest events.
 
     Examples
@@ -37,7 +37,7 @@ class EventModelCopy(ModelCopy):
     >>> model = MixedNetwork({"sky": [], "wind": ["sky"]})
     >>> for k in range(100):
     ...     model.learn_one({"sky": "wet" if k % 3 else "dry", "wind": float(k % 3)})
-    >>> posterior = EventModelCopy(model).query({"sky": "dry"}, ["wind"])["posteriors"]["wind"]
+    >>> posterior = EventModelAnswers(model).query({"sky": "dry"}, ["wind"])["posteriors"]["wind"]
     >>> round(posterior["mean"], 1), posterior["level"]
     (0.0, 0.9)
     """

@@ -1,4 +1,4 @@
-"""The copy of a model in a view: its predictions, explanations and answers, and how it is described."""
+"""Answers of a model, from the copy in a view: predictions, explanations, queries, and how it is described."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from stream_bayes.streams.served_models.unwrapping import (
     is_transformed,
 )
 
-__all__ = ["ModelCopy"]
+__all__ = ["ModelAnswers"]
 
 MOST_VALUES = 200  # of a feature, in the description of a model
 MOST_FEATURES = 500
@@ -46,7 +46,7 @@ LEAST = 1e-300  # probability whose logarithm replaces that of 0
 BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
 
 
-class ModelCopy:
+class ModelAnswers:
     """A copy of the model, for one thread. The model is a learner, a `BayesNet`, a `SpamFilter`, or a classifier or
     pipeline of River. `decide` makes a decision from probabilities. `sets` are the thresholds of the sets of labels in
     each answer; None for none. `surprises` are those of the newest events, of a network without a class.

@@ -1,4 +1,4 @@
-"""The rules of a start: do a log, its committed positions, its journal and a snapshot belong together?
+"""The rules of offsets at a start: do a log, its committed positions, its journal and a snapshot belong together?
 
     S   the positions in the snapshot
     C   the committed positions: those that have results
