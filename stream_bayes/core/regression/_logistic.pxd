@@ -17,6 +17,7 @@ cdef class LogisticReading(Reading):
     cdef public double[::1] mean
     cdef public double[::1] covariance
     cdef public double[::1] tail
+    cdef public double inflation
     cdef public Py_ssize_t waves
     cdef public double[::1] phases
     cdef public object draw
@@ -27,7 +28,9 @@ cdef class LogisticReading(Reading):
     cdef public set waved_features
     cdef double[::1] moved
     cdef bint is_projected
-    cdef public dict column_of
+    cdef bint is_noisy
+    cdef public dict value_column
+    cdef long long[::1] number_column
     cdef public long long[::1] slot
     cdef public long long[::1] code
     cdef public double[::1] center
@@ -63,6 +66,7 @@ cdef class LogisticReading(Reading):
     cdef make_buffers(self)
     cdef begin_contrast(self, Py_ssize_t a)
     cdef write_latent(self, double[::1] u, Py_ssize_t contrasts)
+    cdef Py_ssize_t column_of_number(self, Py_ssize_t slot) noexcept
     cdef read_row(self, Row row)
     cdef write_waves(self)
     cpdef double share_of(self, Py_ssize_t slot, Py_ssize_t code)
@@ -86,6 +90,8 @@ cdef class LogisticReading(Reading):
     cdef take_over(self)
     cdef narrow(self, double factor)
     cpdef fade(self)
+    cdef inflate(self)
+    cdef bint is_owed(self, Py_ssize_t j) noexcept
     cdef forget_all(self)
     cdef settle(self, Py_ssize_t j)
     cdef add_precision(self, Py_ssize_t j, double precision)

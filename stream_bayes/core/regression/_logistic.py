@@ -16,6 +16,8 @@ While there are few coefficients, V has all of them (`joint`):     a block of [c
 with more, all contrasts share that of their columns:              a block of [column] squared, moved by the mean over
                                                                    the contrasts; of late columns variances alone
 
+As events fade, V grows by a factor that is kept beside its numbers (`inflation`): an event reads and writes them once.
+
 A number's unit is set after 4 events, 8, 16, ..., to mean and deviation of those since the last time; the posterior is
 written in the new unit, and the prior set to it. Waves are over the numbers in their units and the indicators, so that
 the regression is nearly a Gaussian process.
@@ -63,6 +65,8 @@ LEAST_CURVATURE = cython.declare(
     cython.double, 0.02
 )  # of a shared covariance, so that certain answers still tell of their columns
 OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
+OWED = cython.declare(cython.double, 0.25)  # of the prior: what fades of a column before it is given back
+MOST_INFLATION = cython.declare(cython.double, 4.0)  # of a covariance before its numbers are written anew
 BIAS = cython.declare(cython.Py_ssize_t, 0)  # the column that is 1 in all events
 WAVE = cython.declare(cython.longlong, -2)  # the code of a wave; that of a number is -1
 
@@ -126,9 +130,10 @@ class LogisticReading(Reading):
         self.waved_numbers, self.waved_features = 0, set()
         self.columns = 1
         self.contrasts = 0
-        self.joint, self.groups, self.dense = True, 0, 1
+        self.joint, self.groups, self.dense, self.inflation = True, 0, 1, 1.0
         self.mean, self.covariance, self.tail = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.column_of = {}
+        self.value_column = {}  # by slot and code
+        self.number_column = np.zeros(0, np.longlong)  # by slot; 0: none
         self.slot, self.code = np.full(8, -1, np.longlong), np.full(8, -1, np.longlong)
         self.center, self.unit = np.zeros(8), np.zeros(8)
         self.count = np.zeros(8, np.longlong)
@@ -138,7 +143,7 @@ class LogisticReading(Reading):
         self.present = np.zeros(8, np.uint8)
         self.faded_at = 0
         self.turn = 0
-        self.is_projected = False
+        self.is_projected = self.is_noisy = False
         self.u, self.latent = np.zeros(0), np.zeros(1)
         self.add_columns([(k, WAVE) for k in range(self.waves)])
         self.make_room(labels.declared)
@@ -167,7 +172,12 @@ class LogisticReading(Reading):
             j += 1
             if code == WAVE:
                 continue
-            self.column_of[slot, code] = j - 1
+            if code >= 0:
+                self.value_column[slot, code] = j - 1
+            else:
+                if slot >= self.number_column.shape[0]:
+                    self.number_column = np.append(self.number_column, np.zeros(slot + 1, np.longlong))
+                self.number_column[slot] = j - 1
             if self.waves and waved + len(drawn) < MOST_WAVED:
                 drawn.append(self.draw(slot, code))
                 if code >= 0:
@@ -182,9 +192,9 @@ class LogisticReading(Reading):
         """Return columns that come with one event in an order that does not depend on that of its features."""
         raise NotImplementedError
 
-    def restore(self, joint: cython.bint, mean, covariance, tail):
+    def restore(self, joint: cython.bint, mean, covariance, tail, inflation: cython.double):
         """Take over the posterior of a state."""
-        self.joint = joint
+        self.joint, self.inflation = joint, inflation
         self.mean, self.covariance, self.tail = mean, covariance, tail
         self.dense = self.columns if joint else min(self.columns, MOST_SHARED)
         self.groups = self.contrasts if joint else 1
@@ -203,6 +213,7 @@ class LogisticReading(Reading):
     @cython.cfunc
     def extend(self, columns: cython.Py_ssize_t, contrasts: cython.Py_ssize_t):
         """Extend the posterior to more columns and contrasts, which have the prior."""
+        self.inflate()
         before: cython.Py_ssize_t = self.columns
         rows: cython.Py_ssize_t = self.contrasts
         mean = np.zeros((contrasts, columns))
@@ -279,7 +290,8 @@ class LogisticReading(Reading):
         variance = ONE_VARIANCE + 1.0 / (events + 0.5)
         self.mean[i] = (ONE_ODDS - variance - log(events + 0.5) + best + log(total)) / scale
         if self.joint:
-            self.covariance[i * self.columns * self.contrasts + i] = variance / (scale * scale)
+            variance /= scale * scale * self.inflation
+            self.covariance[i * self.columns * self.contrasts + i] = variance
 
     @cython.cfunc
     def write_latent(self, u: cython.double[::1], contrasts: cython.Py_ssize_t):
@@ -292,6 +304,12 @@ class LogisticReading(Reading):
             self.latent[a + 1] = (a + 1.0) * part - below
             below += part
         self.latent[0] = -below
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def column_of_number(self, slot: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Return the column of a number; 0: none yet."""
+        return self.number_column[slot] if slot < self.number_column.shape[0] else 0
 
     # -- an event -----------------------------------------------------------------------------------------------------
 
@@ -312,14 +330,13 @@ class LogisticReading(Reading):
         for j in range(1 + self.waves):
             self.there[j] = 1
         for k in range(row.numbers):
-            column = self.column_of.get((row.numeric_feature[k], -1))
-            if column is not None:
-                j = column
+            j = self.column_of_number(row.numeric_feature[k])
+            if j > 0:
                 self.there[j] = 1
                 if self.unit[j] > 0.0:
                     self.z[j] = max(-FARTHEST, min(FARTHEST, (row.number[k] - self.center[j]) / self.unit[j]))
         for k in range(row.entries):
-            column = self.column_of.get((row.feature[k], row.code[k]))
+            column = self.value_column.get((row.feature[k], row.code[k]))
             if column is not None:
                 j = column
                 self.z[j] = 1.0
@@ -391,6 +408,7 @@ class LogisticReading(Reading):
             for j in range(dense):
                 total = z[j]
                 if total != 0.0:
+                    total *= self.inflation
                     first = (b * dense + j) * size
                     for i in range(size):
                         projected[b * size + i] += total * covariance[first + i]
@@ -401,7 +419,7 @@ class LogisticReading(Reading):
                     total += projected[b * size + a * dense + j] * z[j]
                 self.scatter[a * groups + b] = total
         for j in range(dense, n):
-            self.moved[j - dense] = self.tail[j - dense] * z[j]
+            self.moved[j - dense] = self.inflation * self.tail[j - dense] * z[j]
             self.scatter[0] += self.moved[j - dense] * z[j]
         self.add_noise()
 
@@ -414,9 +432,11 @@ class LogisticReading(Reading):
         b: cython.Py_ssize_t
         j: cython.Py_ssize_t
         variance: cython.double
+        self.is_noisy = False
         for j in range(1 + self.waves, n):
             if self.there[j]:
                 continue
+            self.is_noisy = True
             # Values of one feature are taken as independent of each other.
             variance = 1.0 if self.code[j] < 0 else self.z[j] * (1.0 - self.z[j])
             if self.code[j] < 0 and self.unit[j] == 0.0:
@@ -544,15 +564,14 @@ class LogisticReading(Reading):
     def learn_scored(self, row: Row):
         """Learn a row. If it was scored just now, it is projected already, unless it adds columns or events fade."""
         k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         if row.weight > 0.0:
             self.make_room(row.label + 1)
             added: list = []
             for k in range(row.numbers):
-                if (row.numeric_feature[k], -1) not in self.column_of:
+                if self.column_of_number(row.numeric_feature[k]) == 0:
                     added.append((row.numeric_feature[k], -1))
             for k in range(row.entries):
-                if (row.feature[k], row.code[k]) not in self.column_of:
+                if (row.feature[k], row.code[k]) not in self.value_column:
                     added.append((row.feature[k], row.code[k]))
             if added:
                 self.add_columns(self.in_order(added))
@@ -561,7 +580,6 @@ class LogisticReading(Reading):
         self.tables.add(row)
         if self.kept < 1.0:
             self.fade()
-            self.is_projected = False
         self.faded_at = self.tables.clock
         if row.weight == 0.0:
             return
@@ -575,8 +593,7 @@ class LogisticReading(Reading):
             self.take_over()
         self.is_projected = False
         for k in range(row.numbers):
-            j = self.column_of[row.numeric_feature[k], -1]
-            self.measure(j, row.number[k])
+            self.measure(self.number_column[row.numeric_feature[k]], row.number[k])
 
     @cython.cfunc
     def learn_of_two(self, row: Row):
@@ -933,7 +950,7 @@ class LogisticReading(Reading):
                     self.mean[a * n + i] += self.moved[i - dense] * self.gradient[a]
             self.narrow(self.weight[0])
             for i in range(n - dense):
-                self.tail[i] -= self.weight[0] * self.moved[i] * self.moved[i]
+                self.tail[i] -= self.weight[0] / self.inflation * self.moved[i] * self.moved[i]
             return
         for i in range(size):
             total = 0.0
@@ -946,6 +963,7 @@ class LogisticReading(Reading):
                     total += projected[a * size + i] * self.weight[a * m + b]
                 if total == 0.0:
                     continue
+                total /= self.inflation
                 for k in range(i + 1):
                     covariance[i * size + k] -= total * projected[b * size + k]
         self.mirror()
@@ -959,12 +977,12 @@ class LogisticReading(Reading):
         part: cython.double
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
+        factor /= self.inflation
         for i in range(size):
             part = projected[i]
             if part != 0.0:
-                for k in range(
-                    size
-                ):  # the product is the same for i, k and k, i: the covariance stays symmetric
+                # The product is the same for i, k and k, i: the covariance stays symmetric.
+                for k in range(size):
                     covariance[i * size + k] -= factor * (part * projected[k])
 
     @cython.cfunc
@@ -982,11 +1000,10 @@ class LogisticReading(Reading):
 
     @cython.ccall
     def fade(self):
-        """Let all events fade up to the present clock; the prior does not."""
+        """Let all events fade up to the present clock; the prior does not. What is projected stays so."""
         events: cython.longlong = self.tables.clock - self.faded_at
         k: cython.Py_ssize_t
         some: cython.Py_ssize_t
-        _: cython.Py_ssize_t
         left: cython.double
         self.faded_at = self.tables.clock
         if self.kept == 1.0 or events == 0 or self.contrasts == 0:
@@ -995,20 +1012,46 @@ class LogisticReading(Reading):
         if left <= 1e-12:
             self.forget_all()
             return
-        for k in range(self.covariance.shape[0]):
-            self.covariance[k] /= left
-        for k in range(self.tail.shape[0]):
-            self.tail[k] /= left
-        self.is_projected = False
+        self.inflation /= left
+        if self.inflation > MOST_INFLATION:
+            self.inflate()
+        if self.is_noisy:  # not all of it has faded
+            self.is_projected = False
+        elif self.is_projected:
+            for k in range(self.projected.shape[0]):
+                self.projected[k] /= left
+            for k in range(self.moved.shape[0]):
+                self.moved[k] /= left
+            for k in range(self.groups * self.groups):
+                self.scatter[k] /= left
         # At one event, what the prior lost is given back to some columns, each in its turn.
         some = self.columns
         if events == 1:
-            some = min(some, 1 + cython.cast(cython.Py_ssize_t, 4.0 * some * (1.0 - left)))
-        for _ in range(some):
+            some = min(some, 1 + cython.cast(cython.Py_ssize_t, some * (1.0 - left) / OWED))
+        while some > 0 and (events > 1 or self.is_owed(self.turn)):
             self.settle(self.turn)
             self.turn += 1
             if self.turn == self.columns:
                 self.turn = 0
+            some -= 1
+
+    @cython.cfunc
+    def inflate(self):
+        """Write the covariance anew, so that its factor is 1."""
+        k: cython.Py_ssize_t
+        if self.inflation == 1.0:
+            return
+        for k in range(self.covariance.shape[0]):
+            self.covariance[k] *= self.inflation
+        for k in range(self.tail.shape[0]):
+            self.tail[k] *= self.inflation
+        self.inflation = 1.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def is_owed(self, j: cython.Py_ssize_t) -> cython.bint:
+        """Return True if much of a column's prior has faded since it was last whole."""
+        return (self.faded_at - self.settled[j]) * (1.0 - self.kept) >= OWED
 
     @cython.cfunc
     def settle(self, j: cython.Py_ssize_t):
@@ -1016,6 +1059,7 @@ class LogisticReading(Reading):
         faded: cython.double = 1.0 - self.kept ** float(self.faded_at - self.settled[j])
         self.settled[j] = self.faded_at
         if faded > 0.0:
+            self.is_projected = False
             self.add_precision(j, faded * self.prior(j))
 
     @cython.cfunc
@@ -1043,19 +1087,19 @@ class LogisticReading(Reading):
         factor: cython.double
         step: cython.double
         if j >= dense:
-            variance = self.tail[j - dense]
+            variance = self.inflation * self.tail[j - dense]
             factor = 1.0 / (1.0 + self.at_least_prior(j, precision, variance) * variance)
-            self.tail[j - dense] = variance * factor
+            self.tail[j - dense] *= factor
             for a in range(self.contrasts):
                 self.mean[a * n + j] *= factor
             return
         for g in range(self.groups):
             i = g * dense + j
-            variance = self.covariance[i * size + i]
+            variance = self.inflation * self.covariance[i * size + i]
             factor = self.at_least_prior(j, precision, variance)
             factor /= 1.0 + factor * variance
             for k in range(size):
-                self.projected[k] = self.covariance[i * size + k]
+                self.projected[k] = self.inflation * self.covariance[i * size + k]
             for a in range(self.contrasts if self.groups == 1 else 1):
                 step = factor * self.mean[a * n + i]
                 for k in range(size):
@@ -1109,13 +1153,13 @@ class LogisticReading(Reading):
         for a in range(self.contrasts):
             self.mean[a * self.columns + j] = 0.0
         if j >= self.dense:
-            self.tail[j - self.dense] = 1.0 / self.prior(j)
+            self.tail[j - self.dense] = 1.0 / (self.prior(j) * self.inflation)
             return
         for a in range(self.groups):
             i = a * self.dense + j
             for k in range(size):
                 self.covariance[i * size + k] = self.covariance[k * size + i] = 0.0
-            self.covariance[i * size + i] = 1.0 / self.prior(j)
+            self.covariance[i * size + i] = 1.0 / (self.prior(j) * self.inflation)
 
     @cython.cfunc
     def rescale(self, j: cython.Py_ssize_t, factor: cython.double, shift: cython.double):

@@ -35,6 +35,7 @@ _KEYS = {
     "clock",
     "turn",
     "settled",
+    "inflation",
 }
 
 
@@ -122,7 +123,7 @@ class Logistic(LogisticReading):
         return feature.name, feature.vocabulary.values[code]
 
     def derived_state(self) -> dict[str, Any]:
-        """Return columns, units, means, and the lower triangle of the covariance or its diagonal."""
+        """Return columns, units, means, and the lower triangle of the covariance or its diagonal with their factor."""
         size, n, first = self.groups * self.dense, self.columns, 1 + self.waves
         covariance = np.asarray(self.covariance).reshape(size, size)[np.tril_indices(size)]
         return {
@@ -137,6 +138,7 @@ class Logistic(LogisticReading):
             "mean": np.asarray(self.mean).tolist(),
             "covariance": covariance.tolist(),
             "tail": np.asarray(self.tail).tolist(),
+            "inflation": float(self.inflation),
             "clock": int(self.faded_at),
             "turn": int(self.turn),
             "settled": np.asarray(self.settled)[: self.columns].tolist(),
@@ -192,7 +194,12 @@ class Logistic(LogisticReading):
         expect(clock <= int(self.tables.clock), "it has faded more events than were learned")
         settled = [load_clock(each) for each in saved["settled"]]
         expect(len(settled) == n and max(settled) <= clock, "its prior is of other columns, or from later")
-        self.restore(joint, mean, whole.ravel(), tail)
+        inflation = float(saved["inflation"])
+        expect(
+            math.isfinite(inflation) and inflation >= 1.0,
+            "its covariance has another factor than fading gives",
+        )
+        self.restore(joint, mean, whole.ravel(), tail, inflation)
         self.turn, self.faded_at = turn, clock
         np.asarray(self.settled)[:n] = settled
 
@@ -206,8 +213,10 @@ class Logistic(LogisticReading):
             contrasts[:, a] /= np.sqrt(2.0 * (a + 1.0) * (a + 2.0))
         mean = contrasts @ np.asarray(self.mean).reshape(m, n)
         size = self.groups * self.dense
-        values, directions = np.linalg.eigh(np.asarray(self.covariance).reshape(size, size))
+        values, directions = np.linalg.eigh(self.inflation * np.asarray(self.covariance).reshape(size, size))
         root = directions * np.sqrt(np.maximum(values, 0.0))
         columns = [(int(self.slot[j]), int(self.code[j])) for j in range(n)]
         units = np.stack([np.asarray(self.center)[:n], np.asarray(self.unit)[:n]], axis=1)
-        return Coefficients(mean, contrasts, root, np.sqrt(np.asarray(self.tail)), columns, units)
+        return Coefficients(
+            mean, contrasts, root, np.sqrt(self.inflation * np.asarray(self.tail)), columns, units
+        )
