@@ -40,7 +40,7 @@ LENGTHS = (0.5, 1.0, 2.0)  # of the waves, relative to the typical distance of t
 MOST_WAVED = cython.declare(
     cython.Py_ssize_t, 96
 )  # numbers and values that waves are over, the first that come
-MOST_JOINT = cython.declare(cython.Py_ssize_t, 192)  # coefficients with a covariance of all
+MOST_JOINT = cython.declare(cython.Py_ssize_t, 96)  # coefficients with a covariance of all
 MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a covariance of all coefficients
 MOST_SHARED = cython.declare(cython.Py_ssize_t, 192)  # columns with a covariance that contrasts share
 FIRST_COUNT = cython.declare(cython.longlong, 4)  # events that give a number its first unit

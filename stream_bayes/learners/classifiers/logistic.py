@@ -156,7 +156,7 @@ class BayesianLogistic(OrderedClassifier):
     begins anew. Until the first unit a number adds nothing. What lies beyond 10 deviations counts as 10. A class that
     comes after others begins with the log-odds of its share.
 
-    Up to 192 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
+    Up to 96 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
     whole covariance, and an event costs its size, times the classes less one. Beyond (`is_joint_` is False), one
     covariance of the columns holds for every class less the first, and an event costs the square of the columns. Past
     192 columns, those that come last are independent of all others.
