@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 10.0  # for the first request of a connection to begin
 IDLE_THREADS = 4  # of each socket that wait for connections
+MOST_TURNED_AWAY = 32  # clients of each socket that read at once why they are refused
 ACCEPT_PAUSE = 0.1  # seconds after a connection that could not be accepted
 LIMITS = ConnectionLimits(most=256, most_each=200, for_probes=0)  # a mail server is one address
 
@@ -67,6 +68,7 @@ class SocketListener:
         self._converse = converse
         self._busy = busy
         self._inherited = inherited
+        self._turned_away = threading.BoundedSemaphore(MOST_TURNED_AWAY)
         self._lock = threading.Lock()
         self._idle = 0
         self._stopping = False
@@ -111,7 +113,7 @@ class SocketListener:
                 self._idle += 1
 
     def _accepted(self) -> RequestReader | None:
-        """Return the next connection that is admitted; None if the server stops."""
+        """Return the next connection; None if the server stops."""
         while not self._stopping:
             try:
                 line, peer = self.socket.accept()
@@ -120,15 +122,8 @@ class SocketListener:
                     logger.debug("no connection was accepted: %s", error)
                     time.sleep(ACCEPT_PAUSE)
                 continue
-            address = peer[0] if isinstance(peer, tuple) else ""
-            reader = RequestReader(line, address, BEGIN_SECONDS)
-            if not self._stopping and self._connections.admit(reader) is not AdmittedTo.REFUSED:
-                return reader
             if not self._stopping:
-                detail = f"{len(self._connections)} connections are open already"
-                self.refusals.add("too-many-connections", address, detail)
-                with suppress(OSError):
-                    reader.write(self._busy, 1.0)
+                return RequestReader(line, peer[0] if isinstance(peer, tuple) else "", BEGIN_SECONDS)
             line.close()
         return None
 
@@ -137,6 +132,9 @@ class SocketListener:
             try:
                 if line.family != socket.AF_UNIX:
                     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self._connections.admit(reader) is AdmittedTo.REFUSED:
+                    self._turn_away(reader)
+                    return
                 try:
                     self._converse(reader)
                 except MemoryFull as error:
@@ -152,6 +150,18 @@ class SocketListener:
                 logger.exception("a connection ended with an error")
             finally:
                 self._connections.remove(reader)
+
+    def _turn_away(self, reader: RequestReader) -> None:
+        """Answer a connection that is not admitted. Wait for the client to read the answer, as far as few do."""
+        self.refusals.add(
+            "too-many-connections", reader.address, f"{len(self._connections)} connections are open already"
+        )
+        reader.write(self._busy, 1.0)
+        if self._turned_away.acquire(blocking=False):
+            try:
+                reader.finish()
+            finally:
+                self._turned_away.release()
 
 
 class WebListener:

@@ -42,7 +42,6 @@ OK, USAGE, DATA, UNAVAILABLE, SOFTWARE, IO_ERROR = (  # codes of sysexits.h
     (74, "EX_IOERR"),
 )
 NO_USER, TEMPORARY, NO_PERMISSION = (67, "EX_NOUSER"), (75, "EX_TEMPFAIL"), (77, "EX_NOPERM")
-BUSY: Final = b"SPAMD/1.1 75 EX_TEMPFAIL\r\nContent-length: 0\r\n\r\n"  # to a connection that is refused
 SYMBOLS: Final = 12  # tokens that decided, in a report
 SPAMASSASSIN = (
     b"x-spam-flag",
@@ -128,6 +127,10 @@ def _response(code: tuple[int, str], fields: Sequence[str], body: bytes) -> byte
     number, name = code
     lines = [f"SPAMD/1.1 {number} {name}", f"Content-length: {len(body)}", *fields]
     return "".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace") + b"\r\n" + body
+
+
+# To a connection that is refused.
+BUSY: Final = _response(TEMPORARY, [], b"too many connections are open; try again\r\n")
 
 
 def _request(reader: RequestReader) -> tuple[str, dict[str, str]]:

@@ -18,7 +18,9 @@ import pytest
 
 from stream_bayes.door.connections import ConnectionLimits
 from stream_bayes.errors import SourceError
+from stream_bayes.mail.filter.verdict import Judgement
 from stream_bayes.mail.server import listeners, milter
+from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.server.server import SpamServer, WebAccess
 from stream_bayes.mail.start import MOST_TO_SERVER, without_fields
 from stream_bayes.mail.store.home import SpamHome
@@ -210,6 +212,43 @@ def test_a_client_that_is_refused_while_it_sends_reads_why(server: SpamServer, l
         while more := line.recv(1 << 16):
             answer += more
     assert answer.startswith(b"SPAMD/1.1 64 EX_USAGE")
+
+
+def test_a_client_that_is_turned_away_while_it_sends_reads_why(
+    home: SpamHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With one connection at most, which is answered only when all others have been turned away.
+    monkeypatch.setattr(listeners, "LIMITS", ConnectionLimits(most=1, most_each=1, for_probes=0))
+    reached, released = threading.Event(), threading.Event()
+    judge = FilterService.judge
+
+    def judged_late(self: FilterService, raw: bytes, user: str | None = None) -> Judgement:
+        reached.set()
+        assert released.wait(30)
+        return judge(self, raw, user)
+
+    monkeypatch.setattr(FilterService, "judge", judged_late)
+    with serving(home, ANYWHERE) as server, ExitStack() as around:
+        host, _, port = server.addresses()["spamd"].rpartition(":")
+
+        def connected() -> socket.socket:
+            return around.enter_context(socket.create_connection((host, int(port)), timeout=10))
+
+        first = connected()
+        first.sendall(check(CERTAIN_SPAM))
+        assert reached.wait(10)
+        for _ in range(2):
+            line = connected()
+            for _ in range(3):
+                line.sendall(bytes(10_000))
+                time.sleep(0.02)
+            answer = b""
+            while more := line.recv(1 << 16):
+                answer += more
+            assert answer.startswith(b"SPAMD/1.1 75 EX_TEMPFAIL") and b"too many connections" in answer
+        released.set()
+        assert first.recv(1000).startswith(b"SPAMD/1.1 0 EX_OK")
+        assert refusals(server)["too-many-connections"] == 2
 
 
 def test_mails_in_flight_take_bounded_memory_and_honest_ones_wait_for_it(server: SpamServer) -> None:
