@@ -114,6 +114,7 @@ class Door:
     # the budget for bodies, which other sockets of the process may share
     memory: MemoryBudget = field(default_factory=MemoryBudget)
     refusals: Refusals = field(init=False)
+    turned_away: int = field(default=0, init=False)  # connections that are refused, and still send
 
     def __post_init__(self) -> None:
         limits = ConnectionLimits().within_files()

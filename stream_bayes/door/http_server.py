@@ -31,6 +31,8 @@ MOST_UNREAD = 64_000_000  # bytes of answers that clients have not read yet
 LARGE = 65_536  # bytes of an answer from which the unread bytes of all are added up
 SEND_BUFFER = 262_144  # bytes that the system holds for a slow reader; on its own it takes megabytes for each
 LARGEST_HEAD = 16_384  # bytes of a request's line and headers
+REST_SECONDS, MOST_REST = 1.0, 1 << 26  # of what a client sends after it was turned away, and its bytes
+MOST_TURNED_AWAY = 32  # clients at once whose rest is discarded; further ones may not read why
 ACCEPTED_TOGETHER = 64  # connections, before the door turns any of them away
 MOST_WAITING = 2_048  # connections that wait in the kernel
 
@@ -125,6 +127,8 @@ class _HTTPConnection(H11Protocol):
     _unread = _stuck = 0
     _has_resumed = False
     _has_ended = False  # the client will send nothing more
+    _has_refused = False  # it reads why, and what it still sends is discarded
+    _rest = MOST_REST
     _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a socket: always this kind
@@ -149,6 +153,7 @@ class _HTTPConnection(H11Protocol):
         self._stop_head_timer()
         if self._check_timer is not None:
             self._check_timer.cancel()
+        self._door.turned_away -= self._has_refused
         self._door.connections.remove(self)
         super().connection_lost(exc)
 
@@ -168,6 +173,11 @@ class _HTTPConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        if self._has_refused:
+            self._rest -= len(data)
+            if self._rest <= 0:
+                self.drop()
+            return
         super().data_received(data)
         self._watch_head()
 
@@ -182,6 +192,8 @@ class _HTTPConnection(H11Protocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # True keeps the other half open, as asyncio says
         """Send the answer to a client that has closed its half; one without an end would be sent to nobody."""
+        if self._has_refused:
+            return False
         self._joined.flush()  # before asyncio closes the line
         self._has_ended = self.waits_since is None and self.scope["path"] not in self._door.access.endless
         return self._has_ended
@@ -202,7 +214,7 @@ class _HTTPConnection(H11Protocol):
 
     def _end_head(self) -> None:
         self._head_timer = None
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._has_refused:
             return
         if self.conn.trailing_data[0]:
             self._refuse(408, "slow", f"the head of the request did not arrive within {HEAD_SECONDS:g} s")
@@ -224,8 +236,21 @@ class _HTTPConnection(H11Protocol):
         if self.cycle is not None:  # nothing may be written after this
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.transport.close()
         self._door.connections.remove(self)
+        self._end_answer()
+
+    def _end_answer(self) -> None:
+        """Close after a refusal. Discard first what the client still sends, for a while and of few at once: one whose
+        connection is closed while it sends loses the answer.
+        """
+        self._joined.flush()
+        if self._door.turned_away >= MOST_TURNED_AWAY or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        self._door.turned_away += 1
+        self._has_refused = True
+        self.transport.write_eof()
+        self.loop.call_later(REST_SECONDS, self.transport.close)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

@@ -199,6 +199,48 @@ def test_probes_are_answered_while_requests_that_are_being_answered_take_all_con
         probe.close()
 
 
+def test_a_client_that_is_turned_away_while_it_sends_reads_why() -> None:
+    with serving(most=ConnectionLimits(most=0, most_each=0, for_probes=0)) as (port, door):
+        for head in (
+            b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30000\r\n\r\n",
+            b"no HTTP\r\n",
+        ):
+            with connect(port) as line:
+                line.sendall(head)
+                for _ in range(3):
+                    line.sendall(bytes(10_000))
+                    time.sleep(0.02)
+                received = b""
+                while part := line.recv(1000):
+                    received += part
+            ((status, _, body),) = answers_in(received)
+            assert status == 503 and json.loads(body)["type"] == "urn:stream-bayes:too-many-connections"
+    assert door.refusals.counts == {"too-many-connections": 2}
+
+
+def test_clients_that_are_turned_away_and_stay_take_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "MOST_TURNED_AWAY", 3)
+    monkeypatch.setattr(http_server, "REST_SECONDS", 20.0)
+    with (
+        serving(most=ConnectionLimits(most=0, most_each=0, for_probes=0)) as (port, _),
+        ExitStack() as around,
+    ):
+        lines = [around.enter_context(connect(port)) for _ in range(10)]
+        for line in lines:
+            while line.recv(1000):  # the answer, and its end
+                pass
+        start = time.monotonic()
+        closed = 0
+        for line in lines:
+            try:
+                for _ in range(5):
+                    line.sendall(b"x")
+                    time.sleep(0.01)
+            except ConnectionError:
+                closed += 1
+        assert closed == 7 and time.monotonic() - start < 10.0
+
+
 class Waiting:
     """A connection that waits since a time, or is being answered."""
 
