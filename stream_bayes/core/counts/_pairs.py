@@ -63,7 +63,12 @@ class PairCounts:
     def clear(self, chosen):
         """Empty the pairs of the features chosen, a mask over slots."""
         layout: Layout = self.layout
-        self.weight = without(self.weight, layout, layout.pairs_of(layout.used), layout.pairs_with(chosen))
+        if np.asarray(chosen).all():
+            self.weight = np.zeros(self.weight.shape[0])
+        else:
+            self.weight = without(
+                self.weight, layout, layout.pairs_of(layout.used), layout.pairs_with(chosen)
+            )
 
     @cython.cfunc
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):

@@ -63,6 +63,26 @@ def quantile_cuts(values: cython.double[::1], weights: cython.double[::1], bins:
 
 
 @cython.ccall
+def edges_beyond(
+    values: cython.double[::1], weights: cython.double[::1], low: cython.double, high: cython.double
+) -> tuple:
+    """Return the outer edges of the end bins of ascending numbers, whose inner edges are `low` and `high`: the medians
+    of these bins are their middles.
+    """
+    below: cython.Py_ssize_t = 0
+    above: cython.Py_ssize_t = values.shape[0]
+    while below < values.shape[0] and values[below] < low:
+        below += 1
+    while above > 0 and values[above - 1] >= high:
+        above -= 1
+    if below > 0:
+        low = 2.0 * weighted_median(values, weights, 0, below) - low
+    if above < values.shape[0]:
+        high = 2.0 * weighted_median(values, weights, above, values.shape[0]) - high
+    return float(low), float(high)
+
+
+@cython.ccall
 def weighted_median(
     values: cython.double[::1], weights: cython.double[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
 ) -> cython.double:

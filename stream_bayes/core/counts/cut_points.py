@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._quantiles import quantile_cuts, weighted_median
+from stream_bayes.core.counts._quantiles import edges_beyond, quantile_cuts
 
 __all__ = [
     "METHODS",
@@ -135,14 +135,10 @@ def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values[0]), float(values[-1])
-    values, weights = np.ascontiguousarray(values), np.ascontiguousarray(weights)
-    below, above = int(np.searchsorted(values, cuts[0])), int(np.searchsorted(values, cuts[-1]))
-    low, high = cuts[0], cuts[-1]
-    if below:
-        low = 2.0 * float(weighted_median(values, weights, 0, below)) - low
-    if above < len(values):
-        high = 2.0 * float(weighted_median(values, weights, above, len(values))) - high
-    return low, high
+    edges: tuple[float, float] = edges_beyond(
+        np.ascontiguousarray(values), np.ascontiguousarray(weights), cuts[0], cuts[-1]
+    )
+    return edges
 
 
 def bin_names(cuts: Sequence[float]) -> list[str]:

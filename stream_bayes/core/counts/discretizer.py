@@ -140,9 +140,12 @@ class Discretizer(OpenCuts):
         )
         weights, labels = np.asarray(batch.weight), np.asarray(batch.label)
         tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
+        by_slot = np.argsort(of_number, kind="stable")  # in the order of events
+        ends = np.searchsorted(of_number[by_slot], slots, "right").tolist()
+        firsts = np.searchsorted(of_number[by_slot], slots, "left").tolist()
         cuts = {}
-        for slot in slots:
-            indices = np.flatnonzero(of_number == slot)
+        for slot, first, end in zip(slots, firsts, ends, strict=True):
+            indices = by_slot[first:end]
             events = event_of[indices]
             cuts[slot] = self._cuts(self.learned[slot], numbers[indices], weights[events], labels[events])
         self.set_cuts(cuts)

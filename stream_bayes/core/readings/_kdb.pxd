@@ -11,6 +11,9 @@ cdef class DependenceReading(PairReading):
     cdef public long long[::1] family
     cdef public bint has_families
     cdef long long[::1] turn
+    cdef long long[::1] near
+    cdef long long[::1] near_code
+    cdef double[::1] near_share
     cdef double[::1] numerator
     cdef double[::1] denominator
     cdef double[::1] count
@@ -20,3 +23,4 @@ cdef class DependenceReading(PairReading):
     cdef score_entry(self, Py_ssize_t k)
     cdef back_off(self)
     cdef count_family(self, Py_ssize_t f, Py_ssize_t k)
+    cdef read_near(self, Py_ssize_t m, long long e)

@@ -23,6 +23,9 @@ if not cython.compiled:
     from stream_bayes.core.readings._one_parent import PairReading
 
 
+MOST = cython.declare(cython.Py_ssize_t, 3)  # codes that a parent is read from
+
+
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
@@ -79,7 +82,8 @@ class DependenceReading(PairReading):
         self.parent = np.zeros(0, np.longlong)
         self.family = np.zeros(0, np.longlong)
         self.has_families = False
-        self.turn = np.zeros(0, np.longlong)
+        self.turn, self.near = np.zeros(0, np.longlong), np.zeros(0, np.longlong)  # by parent
+        self.near_code, self.near_share = np.zeros(0, np.longlong), np.zeros(0)
         self.numerator, self.denominator = np.zeros(2), np.zeros(2)
         self.count, self.total = np.zeros(2), np.zeros(2)
 
@@ -106,7 +110,11 @@ class DependenceReading(PairReading):
         n: cython.Py_ssize_t = self.gather(row)
         self.scatter()
         if self.turn.shape[0] < features:
-            self.turn = np.zeros(features, np.longlong)
+            self.turn, self.near = np.zeros(features, np.longlong), np.zeros(features, np.longlong)
+            self.near_code, self.near_share = (
+                np.zeros(MOST * features, np.longlong),
+                np.zeros(MOST * features),
+            )
         if self.numerator.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
             self.numerator, self.denominator = np.zeros(2 * classes), np.zeros(2 * classes)
@@ -206,8 +214,6 @@ class DependenceReading(PairReading):
         hashed: Configurations = None
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        e: cython.longlong
-        slot: cython.longlong
         code: cython.longlong
         cell: cython.longlong
         share: cython.double
@@ -218,40 +224,48 @@ class DependenceReading(PairReading):
             count[y] = total[y] = 0.0
         for m in range(parents):
             self.turn[m] = 0
+            self.read_near(m, self.entry_of[families.member[first + m]])
         while True:
             share = 1.0
             cell = families.base[f] if families.base[f] >= 0 else 0
             for m in range(parents):
-                slot = families.member[first + m]
-                e = self.entry_of[slot]
-                code = self.position[e] - layout.start[slot]
-                if self.soft:
-                    if self.turn[m] == 0:
-                        share *= 1.0 - self.left[e] - self.right[e]
-                    elif self.turn[m] == 1:
-                        share *= self.left[e]
-                        code -= 1
-                    else:
-                        share *= self.right[e]
-                        code += 1
-                if share <= 0.0:
-                    break
+                code = self.near_code[m * MOST + self.turn[m]]
+                share *= self.near_share[m * MOST + self.turn[m]]
                 families.wanted[m] = code
                 cell += code * families.stride[first + m]
-            if share > 0.0 and hashed is not None:
+            if hashed is not None:
                 cell = hashed.find(families.wanted)
                 cell = cell * hashed.width if cell >= 0 else -1
-            if share > 0.0 and cell >= 0:
+            if cell >= 0:
                 add_values(weight, cell, used, own_code, stride, classes, below, above, share, count, total)
             m = 0
-            while self.soft and m < parents:
+            while m < parents:
                 self.turn[m] += 1
-                if self.turn[m] < 3:
+                if self.turn[m] < self.near[m]:
                     break
                 self.turn[m] = 0
                 m += 1
-            if not self.soft or m == parents:
+            if m == parents:
                 return
+
+    @cython.cfunc
+    def read_near(self, m: cython.Py_ssize_t, e: cython.longlong):
+        """Write the codes from which an entry is read, as the parent `m`, and the share of each."""
+        at: cython.Py_ssize_t = m * MOST
+        n: cython.Py_ssize_t = 0
+        code: cython.longlong = self.position[e] - self.tables.values.layout.start[self.slot[e]]
+        left: cython.double = self.left[e] if self.soft else 0.0
+        right: cython.double = self.right[e] if self.soft else 0.0
+        if 1.0 - left - right > 0.0:
+            self.near_code[at], self.near_share[at] = code, 1.0 - left - right
+            n += 1
+        if left > 0.0:
+            self.near_code[at + n], self.near_share[at + n] = code - 1, left
+            n += 1
+        if right > 0.0:
+            self.near_code[at + n], self.near_share[at + n] = code + 1, right
+            n += 1
+        self.near[m] = n
 
     def chance(self, row: Row, slot: cython.longlong, y: cython.Py_ssize_t):
         """Return P(value | y, parents) of a row's value in a slot; None for 0/0, or without samples."""

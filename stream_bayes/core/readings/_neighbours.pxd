@@ -12,6 +12,7 @@ cdef class NeighbourReading(Reading):
     cdef public int[::1] label
     cdef public double[::1] weight
     cdef public long long[::1] learned_at
+    cdef double[::1] fresh
     cdef double[::1] present
     cdef public double[::1] count
     cdef public double[::1] center
@@ -24,6 +25,7 @@ cdef class NeighbourReading(Reading):
     cdef double voters
     cpdef make_room(self, Py_ssize_t numbers, Py_ssize_t features, Py_ssize_t classes)
     cdef measure(self, Row row)
+    cdef double left_of(self, long long age) noexcept
     cdef Py_ssize_t choose_nearest(self)
     cpdef learn(self, Row row)
     cpdef learn_asleep(self, Row row)

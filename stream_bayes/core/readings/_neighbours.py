@@ -27,6 +27,7 @@ CONSTANT = cython.declare(
 )  # deviation of a number, relative to its size: less is rounding
 NEAR = cython.declare(cython.double, 0.1)  # of the mean distance: nearer events have no more votes
 TINY = cython.declare(cython.double, 1e-9)
+MOST_AGES = 4096  # of which the powers are kept
 MISSING_CODE = -1
 MISSING = cython.declare(cython.int, MISSING_CODE)  # the code of a value that is missing
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))
@@ -57,6 +58,9 @@ class NeighbourReading(Reading):
         self.label = np.zeros(window, np.int32)
         self.weight = np.zeros(window)
         self.learned_at = np.zeros(window, np.longlong)  # the clock
+        self.fresh = np.array(  # what is left of a weight, by the events since
+            [exp(self.fading * age) for age in range(min(2 * window, MOST_AGES))]
+        )
         self.present = np.zeros(window)  # weight of each event as it is now
         self.count, self.center, self.variance = np.zeros(0), np.zeros(0), np.zeros(0)
         self.distance = np.zeros(window)
@@ -131,6 +135,12 @@ class NeighbourReading(Reading):
                 distance[i] += 0.0 if codes[i] == code else 1.0
 
     @cython.cfunc
+    @cython.exceptval(check=False)
+    def left_of(self, age: cython.longlong) -> cython.double:
+        """Return what is left of a weight after so many events."""
+        return self.fresh[age] if 0 <= age < self.fresh.shape[0] else exp(self.fading * age)
+
+    @cython.cfunc
     def choose_nearest(self) -> cython.Py_ssize_t:
         """Write the nearest events and their distances, of equal ones the newest first; return how many."""
         size: cython.Py_ssize_t = min(self.events, self.window)
@@ -173,9 +183,7 @@ class NeighbourReading(Reading):
         for y in range(self.tables.labels):
             self.votes[y] = self.class_weight[y] = 0.0
         for k in range(min(self.events, self.window)):
-            self.present[k] = self.weight[k]
-            if self.fading != 0.0:
-                self.present[k] *= exp(self.fading * (self.tables.clock - self.learned_at[k]))
+            self.present[k] = self.weight[k] * self.left_of(self.tables.clock - self.learned_at[k])
             self.class_weight[self.label[k]] += self.present[k]
             among += self.present[k]
         self.voters = 0.0
