@@ -151,7 +151,7 @@ bench-streams: setup  ## compare AdaptiveBayes with River's classifiers on publi
 	@$(BIN)/python -m benchmarks.streams --events $(EVENTS)
 
 .PHONY: bench-regression
-bench-regression: setup  ## compare AdaptiveRegression with River's regressors, and with MOA's after `make capymoa`; minutes
+bench-regression: setup  ## compare AdaptiveRegression with kept results of River's and MOA's regressors; runs those that are not kept; minutes
 	$(call say,benchmarks: numbers as targets)
 	@PYTHONPATH=build/capymoa $(BIN)/python -m benchmarks.regression $(OPTIONS)
 

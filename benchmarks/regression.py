@@ -1,12 +1,17 @@
 """Regressors on streams that come with River, or that River generates: squared errors, intervals and time.
 
-    python -m benchmarks.regression [--events 2000] [--peer REGEX] [--stream REGEX] [--keel DIRECTORY]
+    python -m benchmarks.regression [--events 5000] [--peer REGEX] [--stream REGEX] [--tables DIRECTORY] [--renew]
 
 Each event is predicted and then learned; the first 10 are not scored. An error is in deviations of the targets of the
 stream, so 1 is that of their mean. River's peers have one-hot names and, but for trees and rules, scaled numbers; those
 of CapyMOA, which need Java, are given features and names before the stream. Settings of our regressors were chosen on
-the streams above the line, and reported for those below it: among them are KEEL's regression tables, the files `.dat`
-of a directory, in a random order. What is not there is left out, with a line that says so.
+the streams above the line, and reported for those below it: among them are tables, the files of a directory. Those of
+KEEL, `.dat`, are in a random order; rows of `.arff` in their own, and their last column is the target. What is not
+there is left out, with a line that says so.
+
+A result of a peer is kept, as a line of `regression-EVENTS.jsonl`, and not run again: only for the same events, the
+same settings of the model. So a kept result also stands where the peer does not run. Ours are run each time. The row of
+times has a median of each model, kept ones as they were measured.
 
 Three tables follow each other: root mean squares, with times; mean absolute errors; and the forecasts of the models
 that give a density or an interval: the share of targets in their intervals of 90 % and 50 %, in the worst 500 events,
@@ -21,9 +26,13 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from statistics import NormalDist
@@ -46,9 +55,14 @@ from river import (
 )
 from river.datasets import synth
 
+from benchmarks.results import KeptResults
 from benchmarks.streams.moa import MOA_REGRESSORS, MoaIntervals, MoaRegressor, missing_part
 from benchmarks.streams.sources import keel_rows
 from stream_bayes import AdaptiveRegression, BayesianRegression
+from stream_bayes.core.events.event import BadRecord
+from stream_bayes.errors import Exhausted
+from stream_bayes.streams import from_file
+from stream_bayes.streams.files.arff import ARFFSource
 
 Event = tuple[dict[Any, Any], float]
 Floats = NDArray[np.float64]
@@ -79,8 +93,7 @@ class Result(NamedTuple):
 
     error: float  # root of the mean square, in deviations of the target
     absolute: float  # mean absolute error, likewise
-    densities: list[Density]  # of the scored events; none without a density
-    held_out: float  # share of events held out in intervals of 90 %
+    forecasts: list[float]  # the ten numbers of the third table; none without a density or intervals
     microseconds: float  # of processor time, to predict and learn an event
 
 
@@ -126,14 +139,30 @@ def encoded(model: Any, numbers: Any = None) -> Any:
     return (named + (plain if numbers is None else plain | numbers)) | model
 
 
-def keel_tables(directory: Path) -> dict[str, Callable[[], Iterable[Event]]]:
-    """Return KEEL's regression tables in a directory, by name."""
-    return {f"keel {path.stem}": partial(_numbers_of, path) for path in sorted(directory.glob("*.dat"))}
+def tables_of(directory: Path) -> dict[str, Callable[[], Iterable[Event]]]:
+    """Return the tables in a directory, by name."""
+    tables: dict[str, Callable[[], Iterable[Event]]] = {}
+    for path in sorted(directory.glob("*.dat")):
+        tables[f"keel {path.stem}"] = partial(_keel_events, path)
+    for path in sorted(directory.glob("*.arff")):
+        tables[path.stem] = partial(_arff_events, path)
+    return tables
 
 
-def _numbers_of(path: Path) -> Iterator[Event]:
+def _keel_events(path: Path) -> Iterator[Event]:
     for x, label in keel_rows(path):
         yield x, float(label)
+
+
+def _arff_events(path: Path) -> Iterator[Event]:
+    with closing(ARFFSource(path)) as heading:
+        target = heading.columns[-1]
+    with closing(from_file(path, target=target)) as rows, suppress(Exhausted):
+        while events := rows.poll(1000):
+            for event in events:
+                if isinstance(event, BadRecord):
+                    raise ValueError(f"{path}: {event.detail}")
+                yield dict(event.x), float(event.y)
 
 
 OURS: dict[str, Callable[[], Any]] = {
@@ -199,14 +228,15 @@ def measure(model: Any, events: list[Event]) -> Result:
         seconds += time.process_time() - begin
     errors = (np.array(predicted) - targets)[NOT_SCORED:] / float(np.std(targets))
     error, absolute = math.sqrt(float(np.mean(np.square(errors)))), float(np.mean(np.abs(errors)))
-    return Result(error, absolute, densities, held_out, 1e6 * seconds / len(events))
+    forecasts = scores(densities, held_out, targets) if densities else []
+    return Result(error, absolute, forecasts, 1e6 * seconds / len(events))
 
 
-def forecast_cells(result: Result, targets: Floats) -> list[str]:
-    """Return the cells of the third table of a model on a stream."""
+def scores(densities: list[Density], held_out: float, targets: Floats) -> list[float]:
+    """Return the numbers of the third table of a model on a stream."""
     deviation, scored = float(np.std(targets)), targets[NOT_SCORED:]
-    ends = np.array([each.ends for each in result.densities])
-    half = np.array([each.half for each in result.densities])
+    ends = np.array([each.ends for each in densities])
+    half = np.array([each.half for each in densities])
     inside = (ends[:, 0] <= scored) & (scored <= ends[:, 1])
     size = min(WORST, len(inside))
     worst = min(float(np.mean(inside[k : k + size])) for k in range(len(inside) - size + 1))
@@ -214,11 +244,11 @@ def forecast_cells(result: Result, targets: Floats) -> list[str]:
     has_half = not np.isnan(half).any()
     inner = np.mean((half[:, 0] <= scored) & (scored <= half[:, 1])) if has_half else NAN
     width = float(np.median(ends[:, 1] - ends[:, 0])) / deviation
-    log_densities = np.array([each.log_density for each in result.densities])
-    measured = [each.crps for each in result.densities if not math.isnan(each.crps)]
+    log_densities = np.array([each.log_density for each in densities])
+    measured = [each.crps for each in densities if not math.isnan(each.crps)]
     crps = float(np.mean(measured)) / deviation if measured else NAN
-    shares = [inside.mean(), inner, worst, *thirds, result.held_out]
-    return [shown(number) for number in (*shares, width, -log_densities.mean() - math.log(deviation), crps)]
+    shares = [inside.mean(), inner, worst, *thirds, held_out]
+    return [*map(float, shares), width, float(-log_densities.mean()) - math.log(deviation), crps]
 
 
 def shown(number: float) -> str:
@@ -234,34 +264,89 @@ def cells(errors: list[float]) -> str:
     return " | ".join(f"**{shown(error)}**" if error == least else shown(error) for error in errors)
 
 
-def results_of(models: dict[str, Callable[[], Any]], events: list[Event], stream: str) -> dict[str, Result]:
-    """Return the results of models on a stream; an error of a peer is printed, and its result is NaN."""
-    results = {}
-    for name, make in models.items():
+def settings_of(model: Any) -> str:
+    """Return what a peer and the steps before it are made of."""
+    steps = getattr(model, "steps", None) or getattr(model, "transformers", None)
+    if steps:
+        return " | ".join(settings_of(step) for step in steps.values())
+    if isinstance(model, MoaRegressor):
+        return f"{type(model).__name__} {model.name} {model.settings}"
+    return "types" if isinstance(model, compose.SelectType) else repr(model)
+
+
+def row_of(result: Result) -> dict[str, Any]:
+    """Return a result as it is kept: with six digits, and None for NaN."""
+    numbers = result._asdict()
+    forecasts = numbers.pop("forecasts")
+    return {name: _kept(number) for name, number in numbers.items()} | {
+        "forecasts": [_kept(number) for number in forecasts]
+    }
+
+
+def _kept(number: float) -> float | None:
+    return None if math.isnan(number) else float(f"{number:.6g}")
+
+
+def result_of(row: dict[str, Any]) -> Result:
+    """Return a result that was kept; NaN for a peer that failed."""
+    if "error_message" in row:
+        return FAILED
+    numbers = [NAN if row[name] is None else row[name] for name in ("error", "absolute", "microseconds")]
+    forecasts = [NAN if number is None else number for number in row["forecasts"]]
+    return Result(numbers[0], numbers[1], forecasts, numbers[2])
+
+
+FAILED = Result(NAN, NAN, [], NAN)
+
+
+class Peers:
+    """The peers whose names match: their results are read where they are kept, and else run and kept."""
+
+    def __init__(self, pattern: str, kept: KeptResults, limit: int, is_renewed: bool) -> None:
+        self.kept, self.limit, self.is_renewed = kept, limit, is_renewed
+        chosen = [name for name in PEERS if re.search(pattern, name)]
+        reason = missing_part()
+        self.cannot_run = {name for name in chosen if name in MOA_REGRESSORS} if reason else set[str]()
+        known = {row["model"] for row in kept if row["limit"] == limit}
+        self.names = [name for name in chosen if name not in self.cannot_run or name in known]
+        if left_out := [name for name in chosen if name not in self.names]:
+            print(f"left out: {', '.join(left_out)}: {reason}\n")
+
+    def result(self, name: str, stream: str, events: list[Event]) -> Result:
+        """Return the result of a peer on a stream. An error of the peer is printed, and its result is NaN."""
+        model = PEERS[name]()
+        setting = sha256(f"{settings_of(model)} {events}".encode()).hexdigest()[:16]
+        row = self.kept.find(name, stream, self.limit)
+        can_run = name not in self.cannot_run
+        if row is None or row["setting"] != setting or (self.is_renewed and can_run):
+            if not can_run:
+                return FAILED
+            row = self._run(name, model, stream, events) | {"setting": setting}
+            self.kept.keep(row)
+        if "error_message" in row:
+            print(f"{name} on {stream}: {row['error_message']}")
+        return result_of(row)
+
+    def _run(self, name: str, model: Any, stream: str, events: list[Event]) -> dict[str, Any]:
+        package = "capymoa" if name in MOA_REGRESSORS else "river"
+        pick = (
+            f"--peer {shlex.quote(f'^{re.escape(name)}$')} --stream {shlex.quote(f'^{re.escape(stream)}$')}"
+        )
+        row: dict[str, Any] = {"model": name, "stream": stream, "limit": self.limit} | {
+            "command": f"python -m benchmarks.regression --events {self.limit} {pick} --renew",
+            "by": f"{package} {version(package)}",
+        }
         try:
-            results[name] = measure(make(), events)
-        except Exception as error:
-            if name in OURS:
-                raise
-            print(f"{name} on {stream}: {type(error).__name__}: {error}")
-            results[name] = Result(NAN, NAN, [], NAN, NAN)
-    return results
+            return row | row_of(measure(model, events))
+        except Exception as error:  # a peer that cannot read a stream is a result
+            return row | {"error_message": f"{type(error).__name__}: {error}"}
 
 
-def chosen_peers(pattern: str) -> dict[str, Callable[[], Any]]:
-    """Return the peers that match and run here; print which ones do not run."""
-    peers = {name: make for name, make in PEERS.items() if re.search(pattern, name)}
-    left_out = [name for name in peers if name in MOA_REGRESSORS] if (reason := missing_part()) else []
-    if left_out:
-        print(f"left out: {', '.join(left_out)}: {reason}\n")
-    return {name: make for name, make in peers.items() if name not in left_out}
-
-
-def chosen_streams(pattern: str, keel: Path) -> list[dict[str, Callable[[], Iterable[Event]]]]:
-    """Return the streams that match, those chosen on first; print if there is no table of KEEL."""
-    tables = keel_tables(keel)
+def chosen_streams(pattern: str, directory: Path) -> list[dict[str, Callable[[], Iterable[Event]]]]:
+    """Return the streams that match, those chosen on first; print if there is no table."""
+    tables = tables_of(directory)
     if not tables:
-        print(f"left out: KEEL's regression tables: {keel} has no file .dat\n")
+        print(f"left out: regression tables: {directory} has no file .dat or .arff\n")
     every = (CHOSEN_ON, KEPT_ASIDE | tables)
     return [{name: make for name, make in each.items() if re.search(pattern, name)} for each in every]
 
@@ -270,20 +355,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables, a row for each stream."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.regression", description=main.__doc__)
     parser.add_argument(
-        "--events", type=int, default=2000, help="events of each stream; default: %(default)s"
+        "--events", type=int, default=5000, help="events of each stream; default: %(default)s"
     )
     parser.add_argument("--peer", default="", help="peers whose names match this regular expression")
     parser.add_argument("--stream", default="", help="streams whose names match this regular expression")
     parser.add_argument(
-        "--keel",
+        "--tables",
         type=Path,
-        default=Path("build/keel"),
-        help="directory of KEEL's tables; default: %(default)s",
+        default=Path("build/regression-tables"),
+        help="directory of tables; default: %(default)s",
     )
+    parser.add_argument(
+        "--results", type=Path, help="file of kept results; default: regression-EVENTS.jsonl beside this one"
+    )
+    parser.add_argument("--renew", action="store_true", help="run these peers again on these streams")
     given = parser.parse_args(arguments)
-    models = OURS | chosen_peers(given.peer)
-    streams = chosen_streams(given.stream, given.keel)
-    names = list(models)
+    kept = KeptResults(given.results or Path(__file__).with_name(f"regression-{given.events}.jsonl"))
+    peers = Peers(given.peer, kept, given.events, given.renew)
+    streams = chosen_streams(given.stream, given.tables)
+    names = [*OURS, *peers.names]
     line = "|---|---:|" + "---:|" * len(names)
     print(f"| root mean square | events | {' | '.join(names)} |\n{line}")
     times: dict[str, list[float]] = {name: [] for name in names}
@@ -294,15 +384,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             seen = [
                 ({str(name): value for name, value in x.items()}, y) for x, y in islice(make(), given.events)
             ]
-            targets = np.array([y for _, y in seen])
-            results = results_of(models, seen, stream)
+            results = {name: measure(model(), seen) for name, model in OURS.items()}
+            results |= {name: peers.result(name, stream, seen) for name in peers.names}
             errors = [result.error for result in results.values()]
             sizes = [result.absolute for result in results.values()]
             for name, result in results.items():
                 if not math.isnan(result.microseconds):
                     times[name].append(result.microseconds)
-                if result.densities:
-                    forecasts.append([stream, name, *forecast_cells(result, targets)])
+                if result.forecasts:
+                    forecasts.append([stream, name, *map(shown, result.forecasts)])
             ranks.append((1 + sum(e < errors[0] for e in errors), 1 + sum(size < sizes[0] for size in sizes)))
             print(f"| {stream} | {len(seen)} | {cells(errors)} |", flush=True)
             absolute.append(f"| {stream} | {len(seen)} | {cells(sizes)} |")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import stream_bayes
+from benchmarks.results import KeptResults
 from benchmarks.streams.moa import MoaClassifier
 from benchmarks.streams.models import MODELS
 from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
@@ -63,41 +63,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not stream_bayes.compiled:
         parser.error("this is the uncompiled build, whose times mean nothing")
     given.results = given.results or HERE / f"results-{given.events}.jsonl"
-    rows = read(given.results)
+    results = KeptResults(given.results)
     streams = [name for name in STREAMS if re.search(given.stream, name)]
     if given.renew:
-        rows = [
-            row
-            for row in rows
-            if row["limit"] != given.events
-            or row["stream"] not in streams
-            or not re.search(given.model, row["model"])
-        ]
-        given.results.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = {(row["model"], row["stream"]) for row in rows if row["limit"] == given.events}
+        results.drop(
+            lambda row: (
+                row["limit"] == given.events
+                and row["stream"] in streams
+                and re.search(given.model, row["model"]) is not None
+            )
+        )
     fetch(given.data, {STREAMS[name].origin for name in streams})
     for model in MODELS:
         for stream in streams:
-            if not re.search(given.model, model) or (model, stream) in done:
+            if not re.search(given.model, model) or results.find(model, stream, given.events):
                 continue
             row = run(model, stream, given.events, given.data)
-            rows.append(row)
-            with given.results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            results.keep(row)
             print(f"{model}, {stream}: {row.get('error') or format(row['accuracy'], '.2%')}", flush=True)
-    chosen = [row for row in rows if row["limit"] == given.events]
+    chosen = [row for row in results if row["limit"] == given.events]
     given.results.with_suffix(".md").write_text(report(chosen), encoding="utf-8")
     table, finished = compared(chosen)
     if len(table) > 1 and len(finished) > 1:
         drawn = picture(mean_ranks(table), critical_difference(len(table), len(finished)), len(finished))
         given.results.with_suffix(".svg").write_text(drawn, encoding="utf-8")
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the results in a file; none if there is none."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""The comparison of regressors runs to its end, over few events."""
+"""The comparison of regressors runs to its end, over few events, and keeps the results of peers."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,21 @@ def test_every_model_is_measured_on_names_numbers_and_dates(
     monkeypatch.setattr(regression, "FIRST", 20)
     monkeypatch.setattr(regression, "HELD_OUT", 10)
     regression.main(
-        ["--events", "40", "--stream", "ChickWeights|AirlinePassengers", "--keel", str(tmp_path / "none")]
+        [
+            *(
+                "--events",
+                "40",
+                "--stream",
+                "ChickWeights|AirlinePassengers",
+                "--tables",
+                str(tmp_path / "none"),
+            ),
+            *("--results", str(tmp_path / "results.jsonl")),
+        ]
     )
     left_out, no_table, *printed = capsys.readouterr().out.split("\n\n")
     assert left_out == f"left out: {', '.join(MOA_REGRESSORS)}: there is no Java"
-    assert no_table == f"left out: KEEL's regression tables: {tmp_path / 'none'} has no file .dat"
+    assert no_table == f"left out: regression tables: {tmp_path / 'none'} has no file .dat or .arff"
     tables = [table.splitlines() for table in printed]
     names = [
         "| ChickWeights",
@@ -47,31 +59,111 @@ def test_every_model_is_measured_on_names_numbers_and_dates(
         assert all(row.count("|") == rows[0].count("|") and "nan" not in row for row in rows)
 
 
-def test_a_table_of_keel_is_a_stream_whose_last_column_is_the_target(
+class Doubles:
+    """A peer that says the double of a number, and counts what it is given."""
+
+    learned = 0
+
+    def __init__(self, factor: float = 2.0) -> None:
+        self.factor = factor
+
+    def __repr__(self) -> str:
+        return f"Doubles({self.factor})"
+
+    def predict_one(self, x: dict[str, Any]) -> float:
+        return self.factor * float(x["column 1"])
+
+    def learn_one(self, x: dict[str, Any], y: float) -> None:
+        Doubles.learned += 1
+
+
+class Fails(Doubles):
+    """A peer that cannot learn."""
+
+    def learn_one(self, x: dict[str, Any], y: float) -> None:
+        super().learn_one(x, y)
+        raise KeyError("column 2")
+
+
+def keel_table(path: Path, rows: int = 60) -> None:
+    lines = [f"{k % 9}, {'ab'[k % 2]}, {2 * (k % 9) + 5 * (k % 2)}.5" for k in range(rows)]
+    path.write_text("@relation made\n@inputs n, c\n@data\n" + "\n".join(lines))
+
+
+def test_tables_are_streams_whose_last_column_is_the_target(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [f"{k % 9}, {'ab'[k % 2]}, {2 * (k % 9) + 5 * (k % 2)}.5" for k in range(60)]
-    (tmp_path / "made.dat").write_text("@relation made\n@inputs n, c\n@data\n" + "\n".join(rows))
-    events = list(regression.keel_tables(tmp_path)["keel made"]())
+    keel_table(tmp_path / "made.dat")
+    events = list(regression.tables_of(tmp_path)["keel made"]())
     assert len(events) == 60 and events[:9] != sorted(events[:9], key=lambda event: event[1])
     assert all(y == 2 * x["column 1"] + 5 * (x["column 2"] == "b") + 0.5 for x, y in events)
-
-    class Fails:
-        """A peer that cannot learn."""
-
-        def predict_one(self, x: dict[str, Any]) -> float:
-            return 0.0
-
-        def learn_one(self, x: dict[str, Any], y: float) -> None:
-            raise KeyError("column 2")
+    heading = "@relation days\n@attribute wind numeric\n@attribute sky {a,b}\n@attribute rain real\n@data\n"
+    (tmp_path / "days.arff").write_text(f"{heading}2,a,4.5\n3,b,5\n")
+    table = regression.tables_of(tmp_path)["days"]
+    assert list(table()) == [({"wind": 2.0, "sky": "a"}, 4.5), ({"wind": 3.0, "sky": "b"}, 5.0)]
+    (tmp_path / "days.arff").write_text(f"{heading}2,a,4.5\n3,5\n")
+    with pytest.raises(ValueError, match=r"days\.arff: expected 3 cells, got 2"):
+        list(table())
 
     monkeypatch.setitem(regression.PEERS, "fails", Fails)
-    regression.main(["--peer", "^mean$|^fails$", "--stream", "^keel", "--keel", str(tmp_path)])
+    given = ["--stream", "^keel", "--tables", str(tmp_path), "--results", str(tmp_path / "results.jsonl")]
+    regression.main(["--peer", "^mean$|^fails$", *given])
     printed = capsys.readouterr().out.splitlines()
     row = next(line for line in printed if line.startswith("| keel made")).strip("| ").split(" | ")
     assert row[:2] == ["keel made", "60"] and len(row) == 5  # nothing for the model that failed
     assert min(float(cell.strip("*")) for cell in row[2:4]) < 0.3 < float(row[4].strip("| "))
     assert "fails on keel made: KeyError: 'column 2'" in printed
+
+
+def test_a_kept_result_is_read_again_and_one_of_another_setting_is_not(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keel_table(tmp_path / "made.dat")
+    monkeypatch.setattr(
+        regression, "PEERS", {"doubles": Doubles, "fails": Fails, "SOKNL": lambda: Doubles(3)}
+    )
+    monkeypatch.setattr(regression, "MOA_REGRESSORS", ["SOKNL"])
+    monkeypatch.setattr(regression, "missing_part", lambda: "")
+    monkeypatch.setattr(regression, "OURS", {"ours": lambda: Doubles(1)})
+    monkeypatch.setattr(regression, "version", lambda package: "1.2")
+    kept = tmp_path / "results.jsonl"
+    given = ["--stream", "^keel", "--tables", str(tmp_path), "--results", str(kept)]
+
+    def learned(*options: str) -> int:
+        """Return how many events models learned in a run that prints what the first one printed."""
+        Doubles.learned = 0
+        regression.main([*given, *options])
+        without_times = re.sub(r"\| us an event.*", "", capsys.readouterr().out)
+        assert printed in ("", without_times)
+        return Doubles.learned
+
+    printed = ""
+    assert learned() == 60 + 60 + 1 + 60  # ours, the peer, the one that fails at once and the one of MOA
+    before = kept.read_text()
+    rows = [json.loads(line) for line in before.splitlines()]
+    assert [(row["model"], row["stream"], row["limit"], row["by"]) for row in rows] == [
+        ("doubles", "keel made", 5000, "river 1.2"),
+        ("fails", "keel made", 5000, "river 1.2"),
+        ("SOKNL", "keel made", 5000, "capymoa 1.2"),
+    ]
+    assert rows[1]["error_message"] == "KeyError: 'column 2'"
+    regression.main(given)
+    printed = re.sub(r"\| us an event.*", "", capsys.readouterr().out)
+    assert learned() == 60 and kept.read_text() == before  # ours alone
+    monkeypatch.setattr(regression, "missing_part", lambda: "there is no Java")
+    assert learned() == 60  # what is kept needs no Java
+
+    printed = ""
+    monkeypatch.setitem(regression.PEERS, "doubles", lambda: Doubles(1.5))
+    assert learned() == 60 + 60  # another setting of one peer
+    assert learned("--renew") == 60 + 60 + 1  # not of the one that cannot run here
+    changed = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert {row["model"]: row.get("error") for row in changed}.keys() == {"doubles", "fails", "SOKNL"}
+    assert len(changed) == 3
+    keel_table(tmp_path / "made.dat", rows=50)
+    assert learned() == 50 + 50 + 1  # other events; that of MOA is left blank
+    last = capsys.readouterr()
+    assert last.err == ""
 
 
 def test_regressors_and_intervals_of_moa_have_the_methods_of_river(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,13 +212,16 @@ def test_regressors_and_intervals_of_moa_have_the_methods_of_river(monkeypatch: 
         (schema, {"ensemble_size": 3}),
         *(([x["n"], k % 2], y) for k, (x, y) in enumerate(events)),
     ]
-    assert (result.error, result.densities) == (0.0, [])
-    around = regression.measure(MoaIntervals("MVE", confidence_level=0.9), events)
-    assert [each.ends for each in around.densities] == [(y - 1, y + 2) for _, y in events[10:]]
+    assert (result.error, result.forecasts) == (0.0, [])
+    model = MoaIntervals("MVE", confidence_level=0.9)
+    around = regression.measure(model, events)
+    assert [model.ends(x) for x, _ in events] == [(y - 1, y + 2) for _, y in events]
     assert made[18][1].keys() == {"base_learner", "confidence_level"}
     assert {"capymoa.regressor", "capymoa.uncertainty"} < set(imported)
-    row = regression.forecast_cells(around, np.array([y for _, y in events]))
-    assert row[:3] == ["1.000", "", "1.000"] and row[-2:] == ["", ""]  # neither 50 % nor a density
+    row = [regression.shown(number) for number in around.forecasts]
+    width = 3.0 / np.std([y for _, y in events])
+    assert row[:3] == ["1.000", "", "1.000"]
+    assert row[-3:] == [f"{width:.3f}", "", ""]  # neither 50 % nor a density
 
 
 def test_what_moa_needs_is_named_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from itertools import product
@@ -14,6 +13,7 @@ import pytest
 from river import dummy
 
 import stream_bayes
+from benchmarks.results import KeptResults
 from benchmarks.streams import __main__ as command
 from benchmarks.streams import cadrift
 from benchmarks.streams.costs import SHAPES, Times, events_of, times
@@ -192,7 +192,7 @@ def test_a_run_adds_what_is_missing_and_names_its_command(
     results = tmp_path / "results.jsonl"
     given = ["--events", "40", "--results", str(results), "--model", "^(AdaptiveBayes|River no-change)$"]
     command.main(given)
-    rows = command.read(results)
+    rows = list(KeptResults(results))
     assert [(each["model"], each["stream"], each["events"]) for each in rows] == [
         *(("AdaptiveBayes", "short", 40), ("AdaptiveBayes", "other", 40)),
         *(("River no-change", "short", 40), ("River no-change", "other", 40)),
@@ -205,7 +205,7 @@ def test_a_run_adds_what_is_missing_and_names_its_command(
     command.main(given)
     assert results.read_bytes() == before
     command.main([*given, "--stream", "short", "--renew"])
-    renewed = command.read(results)
+    renewed = list(KeptResults(results))
     assert renewed[:2] == [rows[1], rows[3]]
     assert [(each["model"], each["stream"]) for each in renewed[2:]] == [
         ("AdaptiveBayes", "short"),
@@ -355,10 +355,3 @@ def test_a_classifier_of_moa_is_given_features_and_classes_first(monkeypatch: py
     assert made["learned"] == ([4.0, 1.0], 1)
     assert model.predict_proba_one({"sky": "grey"}) == {"dry": 0.25, "wet": 0.75}
     assert np.isnan(made["asked"][0][0]) and made["asked"][0][1] == 0.0
-
-
-def test_json_lines_of_results_are_read_back(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    assert command.read(path) == []
-    path.write_text(json.dumps({"model": "a"}) + "\n")
-    assert command.read(path) == [{"model": "a"}]
