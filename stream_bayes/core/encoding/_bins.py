@@ -22,6 +22,7 @@ if not cython.compiled:
 
 MOVED = cython.declare(cython.longlong, 200)  # numbers in two bins, less ten for each that is not
 BACK = cython.declare(cython.longlong, 10)
+FEW = cython.declare(cython.Py_ssize_t, 24)  # cuts that are counted one by one
 
 
 @cython.cclass
@@ -76,6 +77,11 @@ class Bins:
         low: cython.Py_ssize_t = self.first[slot]
         high: cython.Py_ssize_t = low + self.count[slot]
         middle: cython.Py_ssize_t
+        below: cython.Py_ssize_t = 0
+        if high - low <= FEW:  # a processor guesses no branch of this loop wrong
+            for middle in range(low, high):
+                below += self.cut[middle] <= number
+            return below
         while low < high:
             middle = (low + high) // 2
             if self.cut[middle] <= number:

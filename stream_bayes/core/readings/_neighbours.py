@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, fabs, isnan, log, sqrt
+from cython.cimports.libc.math import exp, fabs, log, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
@@ -101,6 +101,8 @@ class NeighbourReading(Reading):
         here: cython.double
         factor: cython.double
         apart: cython.double
+        farthest: cython.double = FARTHEST
+        unknown: cython.double = UNKNOWN  # if a number is missing, it is not comparable
         distance: cython.double[::1] = self.distance
         numbers: cython.double[::1]
         codes: cython.int[::1]
@@ -118,8 +120,9 @@ class NeighbourReading(Reading):
             numbers = self.numbers[slot]
             for i in range(size):
                 apart = (numbers[i] - here) * factor
-                apart *= apart
-                distance[i] += UNKNOWN if isnan(apart) else (apart if apart < FARTHEST else FARTHEST)
+                apart = apart * apart
+                apart = apart if apart < farthest else (farthest if apart >= farthest else unknown)
+                distance[i] += apart
         for k in range(row.entries):
             slot = row.feature[k]
             if slot >= self.codes.shape[0]:

@@ -33,6 +33,7 @@ cdef class LogisticReading(Reading):
     cdef long long[::1] number_column
     cdef public long long[::1] slot
     cdef public long long[::1] code
+    cdef public long long[::1] settled
     cdef public double[::1] center
     cdef public double[::1] unit
     cdef public long long[::1] count
