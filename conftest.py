@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 
 import hypothesis
@@ -10,6 +11,10 @@ import pytest
 
 import stream_bayes
 from tests.builds import EVERYTHING, build_in_use
+
+# Before numpy is loaded, and for processes that tests start. Threads of linear algebra wait for one another by
+# spinning: beside a process that computes, regressions took three times the processor's time, and four times as long.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 # Times differ a hundredfold between the compiled and the uncompiled build; a deadline would only be noise.
 # The same examples in every run: a change is judged by what it changed. New ones are looked for by `make soak`.

@@ -100,3 +100,12 @@ def test_no_kernel_turns_the_checks_off_itself(kernel: str) -> None:
     source = (PACKAGE.parent / f"{kernel.replace('.', '/')}.py").read_text(encoding="utf-8")
     for directive in ("boundscheck", "wraparound", "initializedcheck", "nonecheck"):
         assert directive not in source, f"{kernel}.py sets {directive}; setup.py sets it for all kernels"
+
+
+def test_linear_algebra_has_one_thread_here_and_in_what_tests_start(tmp_path: Path) -> None:
+    importlib.import_module("scipy.linalg")  # has a library of its own
+    loaded = importlib.import_module("threadpoolctl").threadpool_info()  # comes with scikit-learn
+    libraries = [library for library in loaded if library["user_api"] == "blas"]
+    assert {library["num_threads"] for library in libraries} == {1}, libraries
+    shown = run("import os; print(os.environ['OPENBLAS_NUM_THREADS'])", tmp_path, pure="")
+    assert shown.stdout == "1\n"

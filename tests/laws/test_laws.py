@@ -27,7 +27,8 @@ EXAMPLES = examples(15)
 SLOW = "LiveChoice(readings=('a2de', 'tan', 'aode'))"
 LEARNERS = {name: one for name, one in learners().items() if not UNCOMPILED or name != SLOW}
 CLASSES = list(dict.fromkeys(type(one) for one in LEARNERS.values()))
-BOUND = {law.name: [name for name, one in LEARNERS.items() if law in laws_of(one)] for law in LAWS}
+LAWS_OF = {name: laws_of(one) for name, one in LEARNERS.items()}
+BOUND = {law.name: [name for name, laws in LAWS_OF.items() if law in laws] for law in LAWS}
 
 
 def meets(kind: type[BayesClassifier], number: int, law: Law) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,21 @@ from tests.mail.server.conversations import exchanged, over_http, serving
 Mails = Sequence[tuple[bytes, str]]
 Learn = Callable[[Mails, Path], SpamFilter]
 
-MADE: Mails = list(made_up_mails(1_500))
-LATER: Mails = list(made_up_mails(600, seed=1))[:300]
+
+@cache
+def made() -> Mails:
+    return list(made_up_mails(500))
+
+
+@cache
+def later() -> Mails:
+    return list(made_up_mails(300, seed=1))
 
 
 def of(label: str, number: int) -> list[tuple[bytes, str]]:
-    return [mail for mail in MADE if mail[1] == label][:number]
+    mails = [mail for mail in made() if mail[1] == label]
+    assert len(mails) >= number
+    return mails[:number]
 
 
 def spam_first(number: int) -> Mails:
@@ -142,7 +152,7 @@ def by_train(mails: Mails, directory: Path) -> SpamFilter:
 
 def shares(model: SpamFilter) -> tuple[float, float, float]:
     """The shares of ham lost, of spam called ham and of spam caught among later mails."""
-    verdicts = [(judge(model, model.bag_of(raw), "").verdict, label) for raw, label in LATER]
+    verdicts = [(judge(model, model.bag_of(raw), "").verdict, label) for raw, label in later()]
     ham = [verdict for verdict, label in verdicts if label == "ham"]
     spam = [verdict for verdict, label in verdicts if label == "spam"]
     return ham.count("spam") / len(ham), spam.count("ham") / len(spam), spam.count("spam") / len(spam)
@@ -179,11 +189,11 @@ def test_every_interface_learns_alike(learn: Learn, tmp_path: Path) -> None:
 def test_before_20_mails_of_each_label_every_verdict_is_unsure(number: int, tmp_path: Path) -> None:
     for mails in (of("ham", 60) + of("spam", number), of("ham", number) + of("spam", 60)):
         model = by_learn_one(mails, tmp_path)
-        assert {judge(model, model.bag_of(raw), "").verdict for raw, _ in LATER[:40]} == {"unsure"}
-        assert {model.verdict_one(raw) for raw, _ in LATER[:40]} == {"unsure"}
-        assert {model.explain_one(raw).verdict for raw, _ in LATER[:40]} == {"unsure"}
+        assert {judge(model, model.bag_of(raw), "").verdict for raw, _ in later()[:40]} == {"unsure"}
+        assert {model.verdict_one(raw) for raw, _ in later()[:40]} == {"unsure"}
+        assert {model.explain_one(raw).verdict for raw, _ in later()[:40]} == {"unsure"}
         served = ServedFilter(model)
-        assert {served.decide(served.answer({"mail": raw})) for raw, _ in LATER[:40]} == {"unsure"}
+        assert {served.decide(served.answer({"mail": raw})) for raw, _ in later()[:40]} == {"unsure"}
 
 
 def test_long_mails_count_as_mails_though_they_weigh_little() -> None:
