@@ -12,7 +12,7 @@ from stream_bayes.mail.filter import length_weights
 from stream_bayes.mail.text.limits import Limits
 
 HAM_WORDS = 6_000
-MESSAGES = 2_500
+MESSAGES = 1_800
 START = 500
 
 
@@ -42,17 +42,17 @@ def hostile(words: int, seed: int) -> dict[str, int]:
 
 
 @cache
-def uncapped(words: int) -> tuple[float, float]:
-    """The same of a filter in which every message counts fully."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(length_weights, "MIN_FULL", 10**9)
-        return accuracy_and_roca.__wrapped__(words, influence=10**9)
-
-
-@cache
-def accuracy_and_roca(words: int, influence: int = 700) -> tuple[float, float]:
+def accuracy_and_roca(words: int, second_opinion: bool | None, is_capped: bool = True) -> tuple[float, float]:
     """Accuracy, and 1-ROCA%, on the honest messages after the start of the attack."""
-    model = SpamFilter(influence=influence)
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_capped:  # every message counts fully
+            patch.setattr(length_weights, "MIN_FULL", 10**9)
+        return attacked(
+            SpamFilter(influence=700 if is_capped else 10**9, second_opinion=second_opinion), words
+        )
+
+
+def attacked(model: SpamFilter, words: int) -> tuple[float, float]:
     scores, labels, right = [], [], 0
     for place, (bag, label) in enumerate(honest()):
         if words and place >= START and place % 100 == 0:
@@ -67,19 +67,24 @@ def accuracy_and_roca(words: int, influence: int = 700) -> tuple[float, float]:
     return 100 * right / len(spam), 100 * (1 - float(above))
 
 
-@pytest.mark.parametrize("words", [1_000, 5_000])
-def test_accuracy_falls_by_less_than_two_points(words: int) -> None:
-    assert accuracy_and_roca(0)[0] - accuracy_and_roca(words)[0] < 2.0
-
-
-@pytest.mark.parametrize("words", [1_000, 5_000])
-def test_ranking_loses_less_than_half_of_what_it_would_lose_without_the_cap(words: int) -> None:
+@pytest.mark.parametrize(("words", "second_opinion"), [(1_000, None), (5_000, False)])
+def test_the_cap_keeps_nearly_all_of_what_would_be_lost_without_it(
+    words: int, second_opinion: bool | None
+) -> None:
+    """Of the same messages, a filter without the cap is the control: it loses much."""
     lost, would_lose = (
-        accuracy_and_roca(words)[1] - accuracy_and_roca(0)[1],
-        uncapped(words)[1] - uncapped(0)[1],
+        tuple(
+            abs(under_attack - in_peace)
+            for under_attack, in_peace in zip(
+                accuracy_and_roca(words, second_opinion, is_capped),
+                accuracy_and_roca(0, second_opinion, is_capped),
+                strict=True,
+            )
+        )
+        for is_capped in (True, False)
     )
-    assert would_lose > 3.0
-    assert lost < would_lose / 2
+    assert would_lose[0] > 5.0 and would_lose[1] > 4.0
+    assert lost[0] < would_lose[0] / 5 and lost[1] < would_lose[1] / 10
 
 
 def test_a_dictionary_that_is_sent_as_a_message_is_cut_to_what_is_read_of_one() -> None:
