@@ -42,7 +42,7 @@ from stream_bayes.errors import (
     NotSupported,
     NoValueKnown,
 )
-from stream_bayes.learners.base.arguments import check_choice, check_count, check_number
+from stream_bayes.learners.base.arguments import check_choice, check_count, check_number, check_seed
 from stream_bayes.learners.base.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.samples import rows_of
@@ -298,8 +298,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
             check_number("step", self.step, above=True)
             if self.step > 1.0:
                 raise BadValue(f"step lies above 0 and is at most 1, not {self.step!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
+        check_seed(self.seed)
         check_number("network_weight", self.network_weight)
         if self.half_life is not None:
             check_number("half_life", self.half_life, above=True)

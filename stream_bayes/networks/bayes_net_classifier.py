@@ -35,7 +35,12 @@ from stream_bayes.errors import (
     NoValueKnown,
     UnknownFeature,
 )
-from stream_bayes.learners.base.arguments import check_count, warn_of_absent, warn_of_moved_numbers
+from stream_bayes.learners.base.arguments import (
+    check_count,
+    check_seed,
+    warn_of_absent,
+    warn_of_moved_numbers,
+)
 from stream_bayes.learners.base.base import X
 from stream_bayes.learners.base.binning import Binning
 from stream_bayes.learners.base.draws import checked_rng
@@ -166,8 +171,7 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
             raise BadValue(
                 f"search must be HillClimbing(...), BOSS(...), ExactSearch(...) or None, not {shown(self.search)}"
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
+        check_seed(self.seed)
         if self.window is not None:
             check_count("window", self.window)
         if self.is_growing and self.unlabelled == "em":

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -143,37 +144,32 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
         for name in NO_DECLARED_NAMES:
             yield name, 1, BadValue
     if streams.bags:
-        counts: tuple[Any, ...] = ("1", b"1", (1,), *NO_VALUES)
-        if tags.POSITIVE_INPUT in learner._tags:
-            counts = (*counts, -1, -0.5, math.inf, -math.inf)
-        for count in counts:
-            yield streams.tokens[0], count, BadValue
-            if streams.takes_any_feature:
-                yield "a new token", count, BadValue
+        yield from _bad_counts(streams, learner)
         return
-    other_kind = KindChanged if streams.takes_any_feature else BadValue
+    other_kind = KindChanged if streams.takes_any_feature and streams.nominal else BadValue
     for name in list(streams.nominal)[:1]:
-        for value in (*NO_VALUES, math.inf, np.timedelta64(1, "s")):
-            yield name, value, BadValue
-        if streams.takes_any_feature:
-            yield name, 1.5, KindChanged
-            yield name, 7, KindChanged
+        of_type: tuple[Any, ...] = (1.5, 7) if streams.takes_any_feature else ()
+        yield from ((name, value, BadValue) for value in (*NO_VALUES, math.inf, np.timedelta64(1, "s")))
+        yield from ((name, value, KindChanged) for value in of_type)
     for name in streams.numeric[:1]:
-        for value in (math.inf, -math.inf, 10**400):
-            yield name, value, BadValue
-        for value in ("3", b"3", True, (1.5,)):
-            yield name, value, other_kind if streams.nominal else BadValue
-        for value in NO_VALUES:
-            yield name, value, (BadValue, KindChanged)
+        yield from ((name, value, BadValue) for value in (math.inf, -math.inf, 10**400))
+        yield from ((name, value, other_kind) for value in ("3", b"3", True, (1.5,)))
+        yield from ((name, value, (BadValue, KindChanged)) for value in NO_VALUES)
     if streams.accepts_new_features:
-        for value in (*NO_VALUES, math.inf):
-            yield "a new feature", value, BadValue
+        yield from (("a new feature", value, BadValue) for value in (*NO_VALUES, math.inf))
     elif streams.schema is not None:
         if streams.schema.unknown == "refuse":
             yield "not declared", "x", UnknownFeature
-        for name, spec in streams.schema.features.items():
-            if getattr(spec, "closed", False):
-                yield name, "not declared", BadValue
+        closed = [name for name, spec in streams.schema.features.items() if getattr(spec, "closed", False)]
+        yield from ((name, "not declared", BadValue) for name in closed)
+
+
+def _bad_counts(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[Any, Any, Errors]]:
+    """Yield tokens with a count that is none, and the errors expected."""
+    negative = (-1, -0.5, math.inf, -math.inf) if tags.POSITIVE_INPUT in learner._tags else ()
+    tokens = [streams.tokens[0], *["a new token"] * streams.takes_any_feature]
+    for count, token in product(("1", b"1", (1,), *NO_VALUES, *negative), tokens):
+        yield token, count, BadValue
 
 
 def _require_whole_batches(taught: Untouched, streams: Streams) -> None:
@@ -234,7 +230,7 @@ def numbers_never_learned_are_not_unlearned(learner: BayesClassifier, streams: S
         "other than the only one": (one, 1.9),
     }
     for what, (label, number) in strangers.items():
-        at = max(clock for _, known, clock in learned if known == label)
+        at = max(clock for _, learned_label, clock in learned if learned_label == label)
         x = {**_full(streams), feature: number}
         unlearn = partial(model.unlearn_one, x, label, at=at)
         refuses(model, unlearn, NotLearned, f"unlearning a number {what}")

@@ -30,7 +30,7 @@ from stream_bayes.learners.adaptive._regression_panel import (
 )
 from stream_bayes.learners.adaptive.regression_columns import follow_units
 from stream_bayes.learners.adaptive.regression_state import PREFIX, load_panel, panel_arrays, panel_values
-from stream_bayes.learners.base.arguments import check_count
+from stream_bayes.learners.base.arguments import check_count, check_seed
 from stream_bayes.learners.base.regressor import BayesRegressor, X
 from stream_bayes.learners.base.state import LearnerContent, saved_parameter
 from stream_bayes.learners.base.traits import Promise
@@ -116,8 +116,7 @@ class AdaptiveRegression(BayesRegressor):
             check_count("lags", lags)
             if lags > MOST_LAGS:
                 raise BadValue(f"lags: at most {MOST_LAGS} last targets, not {lags}")
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-            raise BadValue(f"seed must be a whole number from 0 to 2**63 - 1, not {shown(seed)}")
+        check_seed(seed)
         super().__init__(None, schema, max_values, memory_budget)
         self._panel = RegressionPanel(int(lags), int(seed))
 

@@ -13,7 +13,7 @@ from stream_bayes.core.measures.student_mixture import StudentMixture
 from stream_bayes.core.values.unknown_names import no_value_of
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.arguments import check_count, check_number
+from stream_bayes.learners.base.arguments import check_count, check_number, check_seed
 from stream_bayes.learners.base.state import CountLearner
 
 __all__ = ["HiddenModel", "interval_of", "mean_or_name"]
@@ -36,9 +36,7 @@ class HiddenModel(CountLearner):
             check_number("half_life", self.half_life, above=True)
         if self.max_values is not None:
             check_count("max_values", self.max_values)
-        seed: Any = self.seed
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise BadValue(f"seed is a whole number of at least 0, not {shown(seed)}")
+        check_seed(self.seed)
         rest = (len(self.variable_names), self.restarts, self.half_life, self.max_values, lag, self._rng_of)
         return HiddenBank([HiddenChain(number, *rest) for number in states])
 

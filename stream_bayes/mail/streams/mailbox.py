@@ -315,13 +315,10 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None
         for number, raw in enumerate(dbox_mails(stream, name, MAX_BYTES), 1):
             yield Mail(raw, place(), f"{name}:{number}")
         return
-    if is_object(first) or _is_table(name):
-        rows = csv_mails(first, stream, label) if _is_table(name) else json_mails(first, stream, label)
-        for number, row in enumerate(rows, 1):
-            yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
-        return
-    if is_labelled(first):
-        for number, row in enumerate(labelled_texts(first, stream, label), 1):
+    is_table = _is_table(name)
+    if is_table or is_object(first) or is_labelled(first):
+        rows_of = csv_mails if is_table else json_mails if is_object(first) else labelled_texts
+        for number, row in enumerate(rows_of(first, stream, label), 1):
             yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
         return
     if _SIZE.fullmatch(first):
@@ -329,9 +326,14 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None
         rest = stream.read(MAX_BYTES - len(raw))
         yield Mail(raw if _FIELD.match(raw) else first + raw + rest, place(), name)
         return
-    if not first.startswith(b"From "):
+    if first.startswith(b"From "):
+        yield from _in_mbox(stream, place, name)
+    else:
         yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
-        return
+
+
+def _in_mbox(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator[Mail]:
+    """Yield the messages of an mbox, after the line that separates the first."""
     lines: list[bytes] = []
     size, blank, number = 0, False, 1
     line = stream.readline(MAX_BYTES)

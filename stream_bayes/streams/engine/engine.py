@@ -410,20 +410,43 @@ class Engine:
         """Take over from an earlier worker and resume. Return False, without that, if `stop` was called before."""
         self._began = (self.step.processed, self.step.learned, self._clock())
         point = self._check_start(rebuild)  # before taking over: a start that is refused changes nothing
+        recovery = self.recovery
         drifts: list[DriftEntry] = []
-        catching_up = self.recovery if self.recovery is not None and self.recovery.replays_rebuild else None
-        if rebuild and catching_up is not None:
+        if rebuild and recovery is not None and recovery.replays_rebuild:
             self.positions = dict(self.source.positions)
-            drifts = self._catch_up(catching_up.catch_up())
+            drifts = self._catch_up(recovery.catch_up())
             while not self._stopping and self._saved_meanwhile():
-                drifts += self._catch_up(catching_up.catch_up())
-        if self._stopping:
-            return False
-        if rebuild and catching_up is None and (self.recovery is None or point is not None):
+                drifts += self._catch_up(recovery.catch_up())
+            if not self._stopping:
+                self._check_not_smaller()
+        elif rebuild and not self._stopping and (recovery is None or point is not None):
             self._start_aside(point)
             return True
-        if rebuild and catching_up is not None:
-            self._check_not_smaller()
+        if self._stopping:
+            return False
+        self._take_over(rebuild)
+        found = None if rebuild else self._newest(rebuild)
+        self._open_outputs(found, rebuild)
+        self._rewrite_drifts(drifts, ())
+        if recovery is not None:
+            self._resume(recovery, point if rebuild else self._resume_point(found), rebuild)
+        is_resumable = recovery is None or recovery.replay_is_listed
+        if self._writer is not None and found is not None:
+            self.schedule.mark_taken(self.step.processed, self._clock())
+        elif self._writer is not None and is_resumable:
+            # Before the first commit: a later start finds this snapshot, or nothing was committed.
+            self._save_now(self._writer)
+        if recovery is not None:
+            self._replay(recovery.replay())
+        if not is_resumable:
+            if self._stopping:
+                return False
+            if self._writer is not None:
+                self._save_now(self._writer)
+        return True
+
+    def _take_over(self, rebuild: bool) -> None:
+        """Own the store, and end what an earlier worker began to replace."""
         if self.store is not None:
             self.store.take_over()
             if rebuild:
@@ -433,9 +456,11 @@ class Engine:
         for sink in self._sinks:
             if isinstance(sink, ReplaceableSink):
                 sink.finish_replacing(generation)
-        found = None if rebuild else self._newest(rebuild)
+
+    def _open_outputs(self, found: Snapshot | None, rebuild: bool) -> None:
+        """Load the snapshot, if there is one, and cut the outputs back to their lengths in it."""
+        lengths: Mapping[str, int] = {}
         if found is None:
-            lengths: Mapping[str, int] = {}
             self.positions = dict(self.source.positions)
         else:
             lengths = found.outputs
@@ -444,30 +469,16 @@ class Engine:
         self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
-        self._rewrite_drifts(drifts, ())
-        if self.recovery is not None:
-            point = point if rebuild else self._resume_point(found)
-            try:
-                self.positions = dict(self.recovery.resume(point, rebuild))
-            except (CannotResume, SourceError):
-                if self.store is not None:
-                    self.store.check_owner()  # the reason may be that another worker goes on
-                raise
-            self.source.seek(self.positions)
-        is_resumable = self.recovery is None or self.recovery.replay_is_listed
-        if self._writer is not None and found is not None:
-            self.schedule.mark_taken(self.step.processed, self._clock())
-        elif self._writer is not None and is_resumable:
-            # Before the first commit: a later start finds this snapshot, or nothing was committed.
-            self._save_now(self._writer)
-        if self.recovery is not None:
-            self._replay(self.recovery.replay())
-        if not is_resumable:
-            if self._stopping:
-                return False
-            if self._writer is not None:
-                self._save_now(self._writer)
-        return True
+
+    def _resume(self, recovery: Recovery, point: ResumePoint | None, rebuild: bool) -> None:
+        """Recover what was committed after the snapshot, and read on from there."""
+        try:
+            self.positions = dict(recovery.resume(point, rebuild))
+        except (CannotResume, SourceError):
+            if self.store is not None:
+                self.store.check_owner()  # the reason may be that another worker goes on
+            raise
+        self.source.seek(self.positions)
 
     def _check_start(self, rebuild: bool) -> ResumePoint | None:
         """Check that a start is possible, and return what it resumes from.
