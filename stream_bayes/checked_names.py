@@ -41,10 +41,10 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that is nearest to a misspelt one; None if nothing is close."""
-    known = list(names)
-    near = difflib.get_close_matches(name, known, 1)
+    candidates = list(names)
+    near = difflib.get_close_matches(name, candidates, 1)
     if not near:  # "GaussianNB" for "gaussian-nb", "AODE" for "aode"
-        bare = {_bare(each): each for each in known}
+        bare = {_bare(each): each for each in candidates}
         near = [bare[each] for each in difflib.get_close_matches(_bare(name), bare, 1)]
     return near[0] if near else None
 
@@ -82,7 +82,7 @@ class Imported(Mapping[str, Any]):
         return len(self._paths)
 
 
-def check_known(kind: str, name: str, known: Iterable[str]) -> None:
+def check_known(kind: str, name: str, choices: Iterable[str]) -> None:
     """Raise `BadValue` for an unknown name, with the nearest one.
 
     Examples
@@ -92,12 +92,12 @@ def check_known(kind: str, name: str, known: Iterable[str]) -> None:
         ...
     stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, aode
     """
-    names = list(known)
+    names = list(choices)
     if name not in names:
         raise BadValue(f"there is no {kind} {name!r}{closest(name, names)} There are {', '.join(names)}")
 
 
-def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+def check_arguments(name: str, given: Iterable[str], choices: Iterable[str]) -> None:
     """Raise `BadValue` for an argument that `name` does not have, with the nearest one.
 
     Examples
@@ -107,7 +107,7 @@ def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> No
         ...
     stream_bayes.errors.BadValue: nb has no argument 'strenght'; did you mean 'strength'? It takes prior, strength
     """
-    names = list(known)
+    names = list(choices)
     for argument in given:
         if argument not in names:
             hint = closest(argument, names)

@@ -127,7 +127,7 @@ def table_at_equal_loss(scores: Sequence[tuple[float, float, bool]]) -> Table:
     for name in ("spam missed, second half", "SpamFilter", "River's NB"):
         table.add_column(name, justify="right" if name[0] != "s" else "left")
     for share in (0.0, 0.002, 0.01):
-        missed = [missed_at([(row[place], row[2]) for row in scores], share) for place in (0, 1)]
+        missed = [missed_at([(row[model], row[2]) for row in scores], share) for model in (0, 1)]
         table.add_row(f"at {100 * share:g} % of ham lost", *(f"{100 * one:.2f} %" for one in missed))
     return table
 

@@ -502,11 +502,11 @@ def confusion(
     names = sorted(totals, key=lambda label: (-totals[label], text_of(label)))
     shown, further = (names, []) if len(names) <= most else (names[: most - 1], names[most - 1 :])
     shown = sorted(shown, key=text_of)
-    place = {label: number for number, label in enumerate(shown)} | dict.fromkeys(further, len(shown))
+    index = {label: number for number, label in enumerate(shown)} | dict.fromkeys(further, len(shown))
     texts = [text_of(label) for label in shown] + ([f"{len(further):,} others"] if further else [])
     table = np.zeros((len(texts), len(texts)))
     for (label, prediction), number in counts.items():
-        table[place[label], place[prediction]] += number
+        table[index[label], index[prediction]] += number
     rows = table.sum(axis=1, keepdims=True)
     shares = np.divide(table, rows, out=np.zeros_like(table), where=rows > 0)
     side = 1.6 + 0.55 * len(texts)

@@ -41,11 +41,11 @@ def remember_secret(value: str) -> str:
 
 def remember_credentials(value: str) -> str:
     """Mask the passwords in an address, such as that of a server, from now on. Return it."""
-    for found in CREDENTIALS.finditer(value):
-        remember_secret(f"{found[1]}:{found[2]}")
-        remember_secret(found[2])
-    for found in PARAMETER.finditer(value):
-        remember_secret(found[1])
+    for match in CREDENTIALS.finditer(value):
+        remember_secret(f"{match[1]}:{match[2]}")
+        remember_secret(match[2])
+    for match in PARAMETER.finditer(value):
+        remember_secret(match[1])
     return value
 
 

@@ -434,28 +434,28 @@ class DataFile:
         """Return the problems of the target, one per line; `for_numbers` if its labels are learned as numbers."""
         of = {} if self.schema is None else self.schema.features_of
         columns = {feature: column for column, features in of.items() for feature in features}
-        found = [
+        sentences = [
             line for target, leaks in self.leaks.items() for line in leak_warnings(leaks, target, columns)
         ]
         profile = None if self.target is None else self.profiles.get(self.target)
         if profile is None or not profile.values:
-            return found
+            return sentences
         if profile.is_numeric and profile.distinct > MANY_LABELS and not for_numbers:
-            found.append(
+            sentences.append(
                 f"warning: --target {self.target} has {profile.distinct:,} distinct numbers in the first "
                 f"{profile.values:,} rows; these models learn classes, so each number becomes one, and each class "
                 "costs time and memory. To learn numbers: `train` or `compare --task regression`. For classes of "
                 "equally many rows: --bins 4"
             )
         elif not profile.is_numeric and profile.distinct > max(MANY_LABELS, profile.values / 2):
-            found.append(
+            sentences.append(
                 f"warning: --target {self.target} has {profile.distinct:,} labels in the first {profile.values:,} "
                 "rows: most come once, so there is little to learn of them, and each costs time and memory. Is it an "
                 "identifier or a date? Choose another target"
             )
         if profile.distinct == 1:
             (label,) = profile.counts
-            found.append(
+            sentences.append(
                 f"warning: --target {self.target} has one value, {label!r}, in the first {profile.values:,} rows, so "
                 "there is nothing to predict, unless the rows are sorted by it"
             )
@@ -463,18 +463,18 @@ class DataFile:
         for label in profile.counts if profile.distinct <= MANY_LABELS and not for_numbers else ():
             spellings.setdefault(" ".join(label.casefold().split()), []).append(label)
         if alike := [" and ".join(map(repr, each)) for each in spellings.values() if len(each) > 1]:
-            found.append(
+            sentences.append(
                 f"warning: --target {self.target} has labels that differ in case or blanks only: {listed(alike)}; each "
                 "is a class of its own"
             )
         absent = profile.missing.total()
         if absent and (counted := profile.missing.most_common(1)[0][0].strip()):
-            found.append(
+            sentences.append(
                 f"warning: {absent:,} of {absent + profile.values:,} rows have no label, since {counted!r} counts as "
                 "missing; they are predicted and not learned"
                 + ("" if for_numbers else ". If it is a class: --missing ''")
             )
-        return found
+        return sentences
 
 
 def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
@@ -727,8 +727,8 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
         return total
     if isinstance(source, JSONLinesSource):
         return {name: Misfits(count) for name, count in source.decoder.bad_fields.items()}
-    found: Mapping[str, Misfits] = getattr(source, "misfits", {})
-    return found
+    by_column: Mapping[str, Misfits] = getattr(source, "misfits", {})
+    return by_column
 
 
 def late_fields_of(source: object) -> Mapping[str, int]:

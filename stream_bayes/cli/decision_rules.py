@@ -99,17 +99,17 @@ class MistakeCosts:
 
     def check(self, labels: Iterable[Any]) -> None:
         """Raise `BadValue` for a cost or a threshold of an unknown label."""
-        known = list(map(str, labels))
+        names = list(map(str, labels))
         for label, _ in self.thresholds.listed if self.thresholds is not None else ():
-            if label not in known:
+            if label not in names:
                 raise BadValue(
-                    f"--threshold {label}: there is no label {label!r}; the labels are {', '.join(known)}"
+                    f"--threshold {label}: there is no label {label!r}; the labels are {', '.join(names)}"
                 )
         for pair in self.given:
             for label in pair:
-                if label not in known:
+                if label not in names:
                     raise BadValue(
-                        f"--cost {pair[0]}:{pair[1]}: there is no label {label!r}; the labels are {', '.join(known)}"
+                        f"--cost {pair[0]}:{pair[1]}: there is no label {label!r}; the labels are {', '.join(names)}"
                     )
 
     def _make_rule(self, labels: tuple[Any, ...]) -> Costs:

@@ -51,15 +51,15 @@ class Inspection:
 def inspected(table: DataFile) -> Inspection:
     """Return what the first rows of a table show. Its source is read."""
     events = [record for record in records_of(table.source, ROWS) if isinstance(record, Event)]
-    found = Inspection(len(events))
+    result = Inspection(len(events))
     labels = _labels(table, events)
-    found.labels = Counter(label for label in labels if label is not None)
+    result.labels = Counter(label for label in labels if label is not None)
     seen: dict[tuple[Any, ...], Any] = {}
     for event, label in zip(events, labels, strict=True):
         values = tuple(event.x.items())
         if values in seen:
-            found.duplicates += seen[values] == label
-            found.contradictions += seen[values] != label
+            result.duplicates += seen[values] == label
+            result.contradictions += seen[values] != label
         else:
             seen[values] = label
     columns = _columns(events)
@@ -67,18 +67,18 @@ def inspected(table: DataFile) -> Inspection:
     for name, cells in columns.items():
         same = first.setdefault(tuple(cells), name)
         if same != name and any(cell is not None for cell in cells):
-            found.copies.append((same, name))
-    if table.target is not None and len(found.labels) > 1:
+            result.copies.append((same, name))
+    if table.target is not None and len(result.labels) > 1:
         told = {name: _told(_grouped(cells), labels) for name, cells in columns.items()}
-        found.told = dict(sorted(told.items(), key=lambda item: -item[1].nats))
-        halves = [place * 2 < len(events) for place in range(len(events))]
-        found.drift = _told(list(map(str, halves)), labels)
+        result.told = dict(sorted(told.items(), key=lambda item: -item[1].nats))
+        halves = [row * 2 < len(events) for row in range(len(events))]
+        result.drift = _told(list(map(str, halves)), labels)
         ends = [len(events) * part // PARTS for part in range(PARTS + 1)]
-        for label, _ in found.labels.most_common(6):
-            found.trend[label] = [
+        for label, _ in result.labels.most_common(6):
+            result.trend[label] = [
                 labels[start:stop].count(label) / max(stop - start, 1) for start, stop in pairwise(ends)
             ]
-    return found
+    return result
 
 
 def _labels(table: DataFile, events: Sequence[Event]) -> list[str | None]:
@@ -121,8 +121,8 @@ def _in_intervals(numbers: Sequence[Any]) -> list[str | None]:
 def _told(groups: Sequence[str | None], labels: Sequence[str | None]) -> MutualInformation:
     """Return what groups tell about labels, over the rows that have one."""
     pairs = Counter(pair for pair in zip(groups, labels, strict=True) if pair[1] is not None)
-    rows = {group: place for place, group in enumerate(dict.fromkeys(group for group, _ in pairs))}
-    columns = {label: place for place, label in enumerate(dict.fromkeys(label for _, label in pairs))}
+    rows = {group: code for code, group in enumerate(dict.fromkeys(group for group, _ in pairs))}
+    columns = {label: code for code, label in enumerate(dict.fromkeys(label for _, label in pairs))}
     counts = np.zeros((len(rows), len(columns)))
     for (group, label), count in pairs.items():
         counts[rows[group], columns[label]] = count

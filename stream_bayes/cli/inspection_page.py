@@ -103,13 +103,13 @@ def _distribution(profile: ColumnProfile) -> str:
         low, high = profile.lowest, profile.highest
         bars = Counter[int]()
         for text, number in numbers.items():
-            place = int(BARS * (number / 2 - low / 2) / (high / 2 - low / 2))  # no overflow of the difference
-            bars[min(place, BARS - 1)] += profile.counts[text]
+            bar = int(BARS * (number / 2 - low / 2) / (high / 2 - low / 2))  # no overflow of the difference
+            bars[min(bar, BARS - 1)] += profile.counts[text]
         tallest, wide = max(bars.values()), WIDTH / BARS
         shapes = "".join(
-            f'<rect x="{place * wide:.1f}" y="{HEIGHT - HEIGHT * count / tallest:.1f}" width="{wide - 1:.1f}" '
+            f'<rect x="{bar * wide:.1f}" y="{HEIGHT - HEIGHT * count / tallest:.1f}" width="{wide - 1:.1f}" '
             f'height="{HEIGHT * count / tallest:.1f}"/>'
-            for place, count in sorted(bars.items())
+            for bar, count in sorted(bars.items())
         )
         label = f"from {low:g} to {high:g}"
         return (

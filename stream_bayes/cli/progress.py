@@ -53,8 +53,8 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
             if (surprises := engine.step.surprises) is not None and surprises.weight:
                 right = f"{surprises.recent_mean:.2f} nats an event recently"
             rate = reached.processed_in_run / reached.seconds if reached.seconds else 0.0
-            place = max(engine.positions.values(), default=0)
-            bar.update(task, completed=place, events=reached.processed, rate=rate, right=right)
+            position = max(engine.positions.values(), default=0)
+            bar.update(task, completed=position, events=reached.processed, rate=rate, right=right)
 
         engine.watch(show)
         yield

@@ -432,11 +432,11 @@ class Amount(ColumnKind):
         return f"a number{units}{' with a decimal comma' * (self.decimal == ',')}"
 
     def options(self) -> dict[str, JSONValue]:
-        found: dict[str, JSONValue] = {}
+        options: dict[str, JSONValue] = {}
         if self.units:
-            found["units"] = list(self.units)
+            options["units"] = list(self.units)
         if self.decimal != ".":
-            found["decimal"] = self.decimal
+            options["decimal"] = self.decimal
         if self.cuts is not None:
-            found["cuts"] = list(self.cuts)
-        return found
+            options["cuts"] = list(self.cuts)
+        return options

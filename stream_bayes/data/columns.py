@@ -181,15 +181,15 @@ class SparseCounts:
 def code_labels(cells: FrameCells, classes: DeclaredValues | None) -> tuple[Codes, DeclaredValues]:
     """Return the code of each row's label, and the labels; declared classes come first and exclude others."""
     declared = classes or ()
-    codes, found = factorise(cells, declared, canonical_label, BadLabel)
+    codes, vocabulary = factorise(cells, declared, canonical_label, BadLabel)
     if (codes < 0).any():
         raise BadLabel(f"row {int(np.argmax(codes < 0))}: a label is needed; leave out rows without one")
-    if classes is not None and len(found) > len(declared):
+    if classes is not None and len(vocabulary) > len(declared):
         row = int(np.argmax(codes >= len(declared)))
         raise BadLabel(
-            f"row {row}: label {shown(found[codes[row]])} is not among the declared {shown(declared)}"
+            f"row {row}: label {shown(vocabulary[codes[row]])} is not among the declared {shown(declared)}"
         )
-    return codes, found
+    return codes, vocabulary
 
 
 def code_columns(
@@ -218,17 +218,17 @@ def code_columns(
     return CodedColumns(tuple(nominal), codes, tuple(vocabularies), tuple(numeric), measured, labels, classes)
 
 
-def refuse_foreign(name: str, codes: Codes, found: DeclaredValues, declared: DeclaredValues) -> NoReturn:
+def refuse_foreign(name: str, codes: Codes, vocabulary: DeclaredValues, declared: DeclaredValues) -> NoReturn:
     """Raise `BadValue` for a value outside a closed feature, naming the row. For learning."""
     row = int(np.argmax(codes >= len(declared)))
     raise BadValue(
         f"row {row}: feature {shown(name)} is closed: expected one of {shown(declared)}, "
-        f"got {shown(found[codes[row]])}"
+        f"got {shown(vocabulary[codes[row]])}"
     )
 
 
 def skip_foreign(
-    name: str, codes: Codes, found: DeclaredValues, declared: DeclaredValues
+    name: str, codes: Codes, vocabulary: DeclaredValues, declared: DeclaredValues
 ) -> tuple[Codes, DeclaredValues]:
     """Count a value outside a closed feature as missing. For predicting."""
     return np.where(codes < len(declared), codes, np.int32(-1)), declared

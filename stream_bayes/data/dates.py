@@ -97,31 +97,31 @@ def written_moment(text: str, order: str = "ymd", pivot: int = PIVOT) -> Moment 
         match = form.fullmatch(text)
         if match is None:
             continue
-        found = match.groupdict()
+        parts = match.groupdict()
         try:
-            return Moment(_day(found, order, pivot), _hours(found))
+            return Moment(_day(parts, order, pivot), _hours(parts))
         except ValueError:
             return None
     return None
 
 
-def _day(found: dict[str, str | None], order: str, pivot: int) -> date | None:
-    if found.get("clock") is not None:
+def _day(parts: dict[str, str | None], order: str, pivot: int) -> date | None:
+    if parts.get("clock") is not None:
         return None
-    year = int(found["y"] or 0)
-    if len(found["y"] or "") == 2:
+    year = int(parts["y"] or 0)
+    if len(parts["y"] or "") == 2:
         year += 1900 if year >= pivot else 2000
-    if found.get("a"):
+    if parts.get("a"):
         if order == "ymd":
             raise ValueError("the order is not known")
-        first, second = int(found["a"] or 0), int(found["b"] or 0)
+        first, second = int(parts["a"] or 0), int(parts["b"] or 0)
         return date(year, second, first) if order == "dmy" else date(year, first, second)
-    name = found.get("name")
-    quarter = int(found.get("q") or 0)
+    name = parts.get("name")
+    quarter = int(parts.get("q") or 0)
     if quarter:
         return date(year, 3 * quarter - 2, 1)
-    month = int(found.get("m") or 0) if name is None else _month(name)
-    return date(year, month, int(found.get("d") or 1))
+    month = int(parts.get("m") or 0) if name is None else _month(name)
+    return date(year, month, int(parts.get("d") or 1))
 
 
 def _month(name: str) -> int:
@@ -132,11 +132,11 @@ def _month(name: str) -> int:
     raise ValueError("not a month")
 
 
-def _hours(found: dict[str, str | None]) -> float | None:
-    if not found.get("H"):
+def _hours(parts: dict[str, str | None]) -> float | None:
+    if not parts.get("H"):
         return None
-    hour, minute, second = int(found["H"] or 0), int(found["M"] or 0), _seconds(found["S"] or "0")
-    half = (found.get("half") or "").lower()
+    hour, minute, second = int(parts["H"] or 0), int(parts["M"] or 0), _seconds(parts["S"] or "0")
+    half = (parts.get("half") or "").lower()
     if half:
         if not 1 <= hour <= 12:
             raise ValueError("not an hour")
@@ -154,8 +154,8 @@ def _seconds(text: str) -> float:
 def short_years(texts: Sequence[str]) -> list[int]:
     """Return the years of two digits in a column, ascending."""
     forms = (*FORMS[1:4:2], re.compile(SHORT_MONTH))
-    found = [match for text in texts for form in forms if (match := form.fullmatch(text.strip()))]
-    return sorted({int(match["y"]) for match in found if len(match["y"]) == 2})
+    matches = [match for text in texts for form in forms if (match := form.fullmatch(text.strip()))]
+    return sorted({int(match["y"]) for match in matches if len(match["y"]) == 2})
 
 
 def century_pivot(texts: Sequence[str]) -> int:
@@ -365,12 +365,12 @@ class Date(ColumnKind):
         return " ".join(words)
 
     def options(self) -> dict[str, JSONValue]:
-        found: dict[str, JSONValue] = {} if self.order == "ymd" else {"order": self.order}
+        options: dict[str, JSONValue] = {} if self.order == "ymd" else {"order": self.order}
         if self.parts != USUAL:
-            found["parts"] = list(self.parts)
+            options["parts"] = list(self.parts)
         if self.pivot != PIVOT:
-            found["pivot"] = self.pivot
-        return found
+            options["pivot"] = self.pivot
+        return options
 
 
 # Values that are moments by their type, as features.

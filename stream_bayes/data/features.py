@@ -225,10 +225,10 @@ def feature_from_json(saved: object) -> tuple[str, Spec]:
     kind, values, max_values, closed = json_fields(spec, "kind", "values", "max_values", "closed")
     if kind != "nominal":
         raise BadState(f"a saved schema: feature {shown(name)} is of the unknown kind {shown(kind)}")
-    known = None if values is None else untagged_many(values)
+    declared = None if values is None else untagged_many(values)
     try:
         # The constructor checks the types of both.
-        return name, Nominal(known, cast("int | None", max_values), cast("bool", closed))
+        return name, Nominal(declared, cast("int | None", max_values), cast("bool", closed))
     except SchemaError as error:
         raise BadState(f"a saved schema: feature {shown(name)}: {error}") from None
 

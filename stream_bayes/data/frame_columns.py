@@ -64,7 +64,7 @@ def value_types(cells: FrameCells, name: object) -> set[type]:
 
 def factorise(
     cells: FrameCells,
-    known: Sequence[Value],
+    declared: Sequence[Value],
     convert: Callable[[object], Value],
     error: type[BadValue] | type[BadLabel] = BadValue,
 ) -> tuple[Codes, tuple[Value, ...]]:
@@ -83,12 +83,12 @@ def factorise(
     ([1, 2, -1, 1], ('a', 'b', 'c'))
     """
     if isinstance(cells, nw.Series) and _numbered_as_by_a_dict(cells.dtype):
-        raw, found = _native_codes(cells)
+        raw, values = _native_codes(cells)
     else:
-        raw, found = _list_codes(cells, convert, error)
-    index: dict[Value, int] = {value: code for code, value in enumerate(known)}
-    final = np.full(len(found) + 1, -1, np.int32)  # the last stays -1, and is what a raw -1 picks
-    for code, value in enumerate(found):
+        raw, values = _list_codes(cells, convert, error)
+    index: dict[Value, int] = {value: code for code, value in enumerate(declared)}
+    final = np.full(len(values) + 1, -1, np.int32)  # the last stays -1, and is what a raw -1 picks
+    for code, value in enumerate(values):
         try:
             plain = convert(value)
         except error as bad:
@@ -106,16 +106,16 @@ def _numbered_as_by_a_dict(kind: nw.dtypes.DType) -> bool:
 def _native_codes(cells: nw.Series[Any]) -> tuple[Codes, list[object]]:
     native = cells.to_native()
     if nw.dependencies.is_pandas_like_series(native):
-        codes, found = native.factorize()
-        return codes.astype(np.int32), found.tolist()
-    found = cells.drop_nulls().unique(maintain_order=True).to_list()
-    if not found:
+        codes, values = native.factorize()
+        return codes.astype(np.int32), values.tolist()
+    values = cells.drop_nulls().unique(maintain_order=True).to_list()
+    if not values:
         return np.full(len(cells), -1, np.int32), []
     filled = cells.is_null().to_numpy()
-    raw = cells.fill_null(found[0]).replace_strict(found, list(range(len(found))), return_dtype=nw.Int32)
+    raw = cells.fill_null(values[0]).replace_strict(values, list(range(len(values))), return_dtype=nw.Int32)
     codes = np.array(raw.to_numpy(), np.int32)
     codes[filled] = -1
-    return codes, found
+    return codes, values
 
 
 def _list_codes(
@@ -125,11 +125,11 @@ def _list_codes(
     if not set(map(type, values)) <= _PLAIN:
         # One by one: a dict takes Decimal(1) for 1, and would let it pass as such.
         values = _canonical_cells(values, convert, error)
-    found = dict.fromkeys(values)
-    found.pop(None, None)
-    index: dict[object, int] = {value: code for code, value in enumerate(found)}
+    distinct = dict.fromkeys(values)
+    distinct.pop(None, None)
+    index: dict[object, int] = {value: code for code, value in enumerate(distinct)}
     index[None] = -1
-    return np.fromiter(map(index.__getitem__, values), np.int32, len(values)), list(found)
+    return np.fromiter(map(index.__getitem__, values), np.int32, len(values)), list(distinct)
 
 
 def _canonical_cells(

@@ -39,7 +39,7 @@ def words_of(text: str) -> list[str]:
         if word[0].isdecimal():
             words.append(DIGITS.sub("0", word.rstrip(".,")))
         elif re.match(f"[{WIDE}]", word) and len(word) > 1:
-            words += [word[place : place + 2] for place in range(len(word) - 1)]
+            words += [word[start : start + 2] for start in range(len(word) - 1)]
         else:
             words.append(word)
     return words

@@ -156,18 +156,18 @@ def network_of(address: str) -> str:
     >>> network_of("192.0.2.1"), network_of("::ffff:192.0.2.1"), network_of("2001:db8::1"), network_of("")
     ('192.0.2.1', '192.0.2.1', '2001:db8::/64', '')
     """
-    found = _parsed(address)
-    if isinstance(found, IPv6Address):
-        return str(ip_network((found.packed[:8] + bytes(8), 64)))
-    return address if found is None else str(found)
+    parsed = _parsed(address)
+    if isinstance(parsed, IPv6Address):
+        return str(ip_network((parsed.packed[:8] + bytes(8), 64)))
+    return address if parsed is None else str(parsed)
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return None
-    return found if isinstance(found, IPv4Address) else found.ipv4_mapped or found
+    return parsed if isinstance(parsed, IPv4Address) else parsed.ipv4_mapped or parsed
 
 
 def checked_proxies(proxies: Collection[str]) -> tuple[str, ...]:
@@ -187,5 +187,5 @@ def checked_proxies(proxies: Collection[str]) -> tuple[str, ...]:
 
 
 def _is_within(address: str, networks: Collection[str]) -> bool:
-    found = _parsed(address) if networks else None
-    return found is not None and any(found in ip_network(each) for each in networks)
+    parsed = _parsed(address) if networks else None
+    return parsed is not None and any(parsed in ip_network(each) for each in networks)

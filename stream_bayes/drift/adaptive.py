@@ -285,14 +285,14 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         network = self.learner
         if self.search is None or not isinstance(network, BayesNet | BayesNetClassifier):
             return
-        known: set[Any] = set()
+        names: set[Any] = set()
         if not network.is_growing and network.structure is not None:
-            known = set(network.structure.variables)
+            names = set(network.structure.variables)
         elif network.schema is not None:
-            known = set(network.schema.features)
-            known |= {network.target_name} if isinstance(network, BayesNetClassifier) else set()
-        if known:
-            check_variables(self.search.names, known, "search", whole="the network")
+            names = set(network.schema.features)
+            names |= {network.target_name} if isinstance(network, BayesNetClassifier) else set()
+        if names:
+            check_variables(self.search.names, names, "search", whole="the network")
 
     def _check_search(self) -> None:
         if self.search is not None and not isinstance(self.search, ScoreSearch):
@@ -706,12 +706,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     @property
     def memory_bytes(self) -> int:
         """The bytes of the tables of all models, and of the events kept."""
-        held = self._succession
-        models = [held.model, *(model for _, model in (*held.candidates, *held.retired))]
+        succession = self._succession
+        models = [succession.model, *(model for _, model in (*succession.candidates, *succession.retired))]
         models += [] if self._shadow is None else [self._shadow]
-        return (
-            sum(model.memory_bytes for model in models) + held.recent.memory_bytes + held.memory.memory_bytes
-        )
+        parts = (*models, succession.recent, succession.memory)
+        return sum(part.memory_bytes for part in parts)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -219,5 +219,5 @@ def _searched(
         others = {(other, name) for name in rest for other in start.variables if other != name} - kept
         search = replace(search, required=(*search.required, *kept), forbidden=(*search.forbidden, *others))
     sample = Sample(columns, sizes, events["window_weights"])
-    found = search.search(sample, start, should_stop=should_stop)
-    return found.structure if found.finished else None
+    result = search.search(sample, start, should_stop=should_stop)
+    return result.structure if result.finished else None

@@ -94,11 +94,15 @@ def numbers_of(detector: Any) -> dict[str, float]:
     if kind not in DETECTORS.values():
         return {}
     shown_by = [name for name, part in vars(kind).items() if isinstance(part, property)]
-    held = {**vars(detector), **{name: getattr(detector, name) for name in shown_by}}
+    attributes = {**vars(detector), **{name: getattr(detector, name) for name in shown_by}}
     given = detector._get_params()
     numbers: dict[str, float] = {}
-    for name in sorted(held, key=lambda name: name.strip("_")):
-        value = held[name].get() if isinstance(held[name], stats.base.Univariate) else held[name]
+    for name in sorted(attributes, key=lambda name: name.strip("_")):
+        value = (
+            attributes[name].get()
+            if isinstance(attributes[name], stats.base.Univariate)
+            else attributes[name]
+        )
         if name not in given and isinstance(value, (int, float)) and type(value) is not bool:
             if math.isfinite(value):
                 numbers[name.strip("_")] = value if type(value) is int else float(value)

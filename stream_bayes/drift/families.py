@@ -57,9 +57,9 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     features, stride = len(codes), int(layout.classes)
     start = np.asarray(layout.start)[:features]
     there = codes >= 0
-    places = np.where(there, codes + start[:, None], 0)
+    positions = np.where(there, codes + start[:, None], 0)
     weight_of = np.asarray(values.weight)
-    own = weight_of[places * stride + labels]
+    own = weight_of[positions * stride + labels]
     total = np.asarray(values.present)[np.arange(features)[:, None] * stride + labels]
     if isinstance(model, BayesNetClassifier):
         _read_families(model, events, own, total)
@@ -67,7 +67,11 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
         parents = model.reading.parent_slots(features)
         if parents is not None:
             beside = there & there[parents] & (parents >= 0)[:, None]
-            child, above, label = places[beside], places[parents][beside], (places * 0 + labels)[beside]
+            child, above, label = (
+                positions[beside],
+                positions[parents][beside],
+                (positions * 0 + labels)[beside],
+            )
             cells = layout.cells_of_pairs(np.maximum(child, above), np.minimum(child, above))
             own[beside] = np.asarray(tables.pairs.weight)[cells * stride + label]
             total[beside] = weight_of[above * stride + label]

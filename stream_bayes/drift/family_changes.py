@@ -133,8 +133,8 @@ class FamilyChanges:
     def _begin(self, model: JointNetwork, recent: RecentEvents) -> None:
         """Begin to count the families of a network: those that it shares with the one before go on."""
         structure, number = model.structure, len(recent) - len(recent) % TOGETHER
-        known, clocks = self.begun, recent.newest_clocks(number)
-        is_first = not known
+        begun, clocks = self.begun, recent.newest_clocks(number)
+        is_first = not begun
         self._forget()
         cells = cells_of(model)
         self._structure, self._cells, self._layout = structure, cells, cells.layout
@@ -143,7 +143,7 @@ class FamilyChanges:
         copies = model.copies if isinstance(model, DynamicNetwork) else {}
         for name in structure.variables:
             parents = tuple(structure.parents(name))
-            before = known.get(name)
+            before = begun.get(name)
             if name in copies:
                 self.begun[name] = (parents, NEVER)
             elif before is not None and set(before[0]) == set(parents):
@@ -190,11 +190,11 @@ class FamilyChanges:
         means = np.logaddexp.reduce(evidence, axis=0) - math.log(len(dates))
         names = self._structure.variables
         least = math.log(len(names) * (self.tests + 1.0) * (self.tests + 2.0) / ERROR)
-        found = [
+        changes = [
             FamilyChange(names[f], self._date(f, recent), float(means[f]))
             for f in np.flatnonzero(means >= least).tolist()
         ]
-        return sorted(found, key=lambda change: -change.log_evidence)
+        return sorted(changes, key=lambda change: -change.log_evidence)
 
     def _due_sizes(self) -> list[int]:
         """Return the numbers of blocks after the change that are tested now."""
@@ -229,9 +229,9 @@ class FamilyChanges:
             part = dates[first : first + DATES_TOGETHER]
             sums = np.stack([self._sums[date][cells] for date in part])
             evidence = log_evidence(sums - base, now - sums, layout, self._log_gamma)[:, 0]
-            place = int(np.argmax(evidence))
-            if evidence[place] > best:
-                best, block = float(evidence[place]), part[place]
+            heaviest = int(np.argmax(evidence))
+            if evidence[heaviest] > best:
+                best, block = float(evidence[heaviest]), part[heaviest]
         if not self._has_numbers:
             return self._clocks[block] + 1
         first, last = max(block - 1, 0), min(block + 1, len(self._sums) - 1)

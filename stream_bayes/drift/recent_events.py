@@ -99,18 +99,18 @@ class RecentEvents:
         """Return the newest events, numbers by the present bins."""
         ring, bins = self._window.ring, self._encoder.bins
         number = min(number, len(self))
-        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        slots = (int(ring.next) - number + np.arange(number)) % self._window.size
         columns = np.asarray(ring.code_column)
         codes, coded = np.full((len(columns), number), -1, np.int64), columns >= 0
-        codes[coded] = np.asarray(ring.codes)[columns[coded, None], places]  # numbers alone have no codes
+        codes[coded] = np.asarray(ring.codes)[columns[coded, None], slots]  # numbers alone have no codes
         if bins is not None:
             for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
                 if column >= 0 and slot in bins.cuts:
-                    numbers = np.asarray(ring.numbers)[column, places]
+                    numbers = np.asarray(ring.numbers)[column, slots]
                     binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
                     codes[slot] = np.where(np.isnan(numbers), -1, binned)
-        labels = np.asarray(ring.label)[places].astype(np.int64)
-        return Coded(codes, labels, np.asarray(ring.weight)[places])
+        labels = np.asarray(ring.label)[slots].astype(np.int64)
+        return Coded(codes, labels, np.asarray(ring.weight)[slots])
 
     def names_but(self, feature: Value, number: int) -> Iterator[NDArray[np.int64]]:
         """Yield the codes of each other feature with names in the newest events; -1 is missing."""
@@ -123,9 +123,9 @@ class RecentEvents:
         """Return the numbers of the newest events, a row for each numeric feature without bins; NaN is missing."""
         ring = self._window.ring
         number = min(number, len(self))
-        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        slots = (int(ring.next) - number + np.arange(number)) % self._window.size
         columns = np.asarray(ring.number_column)
-        numbers: NDArray[np.float64] = np.asarray(ring.numbers)[columns][:, places]
+        numbers: NDArray[np.float64] = np.asarray(ring.numbers)[columns][:, slots]
         return numbers
 
     def events(self, since: int = 0) -> list[tuple[int, Row]]:
@@ -138,8 +138,8 @@ class RecentEvents:
         """Return the clock of each of the newest events."""
         ring = self._window.ring
         number = min(number, len(self))
-        places = (int(ring.next) - number + np.arange(number)) % self._window.size
-        return np.asarray(ring.clock)[places].astype(np.int64)
+        slots = (int(ring.next) - number + np.arange(number)) % self._window.size
+        return np.asarray(ring.clock)[slots].astype(np.int64)
 
     def since(self, clock: int) -> Events:
         """Return a copy of the events from a clock on."""
@@ -224,12 +224,12 @@ class RecentEvents:
         """Fill with events; raise `BadState` if they do not fit."""
         clocks = events["window_clocks"]
         self._window.load(padded(events, self._window), int(clocks[-1]) if len(clocks) else 0)
-        known = np.asarray(signals, np.float64)
-        if known.shape != (len(self),) or not ((known >= 0.0) & (known <= 1.0)).all():
+        values = np.asarray(signals, np.float64)
+        if values.shape != (len(self),) or not ((values >= 0.0) & (values <= 1.0)).all():
             raise BadState(
                 "the state does not fit: there is not a signal between 0 and 1 for each event kept"
             )
-        self._signals.extend(known.tolist())
+        self._signals.extend(values.tolist())
         self._make_room()
 
 

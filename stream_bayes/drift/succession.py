@@ -293,22 +293,22 @@ class Succession:
         """Take the result of a search; the stream waits for a late one."""
         timer = self.watch.log.timer
         begun = timer() if timer else 0.0
-        found = task.run() if self.running is None else self.running.result()
+        result = task.run() if self.running is None else self.running.result()
         seconds = timer() - begun if timer else None
         self.task, self.running = None, None
         length = self.settings.judge_after
-        if found.name == GROWN:
-            if found.model is not None and _same_structure(found.model, self.model):
+        if result.name == GROWN:
+            if result.model is not None and _same_structure(result.model, self.model):
                 self.is_renewing = False
                 return
-            length = max(length, found.events // 8)
-        elif found.name == FRESH:
+            length = max(length, result.events // 8)
+        elif result.name == FRESH:
             length = self.renewals.first_fresh_trial
-        if found.model is not None:
-            self.candidates.append((found.name, found.model))
+        if result.model is not None:
+            self.candidates.append((result.name, result.model))
         else:
             self.record(
-                "unfinished", since=task.since, candidate=found.name, events=found.events, why=found.why
+                "unfinished", since=task.since, candidate=result.name, events=result.events, why=result.why
             )
             if self.is_renewing:
                 self.is_renewing = False
@@ -356,9 +356,9 @@ class Succession:
                 losses.append(_loss(candidate[1], x, y, w))
                 kept.append(candidate)
             except StreamBayesError as error:
-                place = len(kept)
-                self._refuse(trial, place, candidate[0], str(error))
-                trial = trial.without(place)
+                index = len(kept)
+                self._refuse(trial, index, candidate[0], str(error))
+                trial = trial.without(index)
         self.candidates = kept
         if not kept:
             self._finish()
@@ -394,10 +394,10 @@ class Succession:
             self._refuse(trial, best, self.candidates[best][0], "the world has changed again")
         self._finish()
 
-    def _refuse(self, trial: Trial, place: int, name: str, why: str) -> None:
+    def _refuse(self, trial: Trial, index: int, name: str, why: str) -> None:
         if name in (GROWN, FRESH):
             return  # nothing had changed, so that nothing is to be reported
-        score = trial.score(place)
+        score = trial.score(index)
         self.record("refused", since=trial.since, candidate=name, score=score, events=trial.events, why=why)
 
     def _finish(self) -> None:

@@ -113,12 +113,12 @@ def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
     ['nb']
     """
     decoder = msgspec.json.Decoder(Checkpoint)
-    found = []
+    checkpoints = []
     for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
         try:
-            found.append(decoder.decode(line))
+            checkpoints.append(decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadFormat(
                 f"{path}, line {number}: expected a checkpoint of an evaluation: {error}"
             ) from error
-    return found
+    return checkpoints

@@ -300,8 +300,8 @@ def names_of(metrics: Sequence[Metric]) -> list[str]:
     """Return the names of metrics: their classes, numbered if two are of one class."""
     names = [type(getattr(metric, "obj", metric)).__name__ for metric in metrics]  # `obj`: what rolls
     return [
-        name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
-        for place, name in enumerate(names)
+        name if names.count(name) == 1 else f"{name} {names[: number + 1].count(name)}"
+        for number, name in enumerate(names)
     ]
 
 

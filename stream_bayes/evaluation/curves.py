@@ -30,10 +30,10 @@ class Scores:
 
     def add(self, probability: float, weight: float, *, is_label: bool) -> None:
         """Count a probability of the label, for a sample with it or with another one."""
-        place = min(int(probability * BINS), BINS - 1)
-        if place < BINS - 1 and probability >= (place + 1) / BINS:  # 0.29 * 200 is less than 58
-            place += 1
-        (self.positive if is_label else self.negative)[place] += weight
+        bin_ = min(int(probability * BINS), BINS - 1)
+        if bin_ < BINS - 1 and probability >= (bin_ + 1) / BINS:  # 0.29 * 200 is less than 58
+            bin_ += 1
+        (self.positive if is_label else self.negative)[bin_] += weight
 
     def precision_recall(self) -> list[tuple[float, float]]:
         """Return (recall, precision) at each threshold, from the highest threshold to the lowest.
@@ -72,10 +72,10 @@ class Scores:
     def decisions(self) -> list[Decisions]:
         """Return the errors at each threshold, the lowest first; at 1 the label is decided for no sample."""
         misses, alarms, points = 0.0, sum(self.negative), []
-        for place in range(BINS + 1):
-            points.append(Decisions(place / BINS, misses, alarms))
-            if place < BINS:
-                misses, alarms = misses + self.positive[place], alarms - self.negative[place]
+        for edge in range(BINS + 1):
+            points.append(Decisions(edge / BINS, misses, alarms))
+            if edge < BINS:
+                misses, alarms = misses + self.positive[edge], alarms - self.negative[edge]
         return points
 
     def cheapest(self, missed: float = 1.0, false_alarm: float = 1.0) -> Decisions:

@@ -272,7 +272,7 @@ class _Scores:
         self.events = self.densities = self.ranked = 0
         self.square = self.absolute = self.log_density = self.crps = 0.0
         self.widths = array("d")  # 8 bytes for each event: a median that is updated would not be exact
-        self.held = array("b")  # 1 for each event whose target its interval held
+        self.is_inside = array("b")  # 1 for each event whose target its interval held
         self.tenths = [0] * BINS
 
     def add(
@@ -290,7 +290,7 @@ class _Scores:
         self.square += error * error
         self.absolute += abs(error)
         if interval is not None:
-            self.held.append(interval[0] <= target <= interval[1])
+            self.is_inside.append(interval[0] <= target <= interval[1])
             self.widths.append(interval[1] - interval[0])
         if log_density is not None:
             self.densities += 1
@@ -309,13 +309,13 @@ class _Scores:
             math.sqrt(square),
             _share(self.absolute, self.events),
             1.0 - square / variance if variance > 0.0 else math.nan,
-            _share(sum(self.held), len(self.held)),
+            _share(sum(self.is_inside), len(self.is_inside)),
             median(self.widths) if self.widths else math.nan,
             _share(self.log_density, self.densities),
             _share(self.crps, self.ranked),
             1e6 * seconds,
-            _shares([self.held[k] for k in np.argsort(self.widths, kind="stable")], WIDTHS),
-            _shares(self.held, PERIODS),
+            _shares([self.is_inside[k] for k in np.argsort(self.widths, kind="stable")], WIDTHS),
+            _shares(self.is_inside, PERIODS),
             [count / total for count in self.tenths] if (total := sum(self.tenths)) else [],
         )
 
@@ -613,11 +613,11 @@ def _number_of(step: EvaluationStep, y: Any) -> float:
         raise
 
 
-def _shares(held: Sequence[int], parts: int) -> list[float]:
+def _shares(is_inside: Sequence[int], parts: int) -> list[float]:
     """Return the share in each of some parts of equal length; fewer parts of fewer events."""
-    parts = min(parts, len(held))
-    ends = [len(held) * k // parts for k in range(parts + 1)] if parts else []
-    return [sum(held[first:last]) / (last - first) for first, last in pairwise(ends)]
+    parts = min(parts, len(is_inside))
+    ends = [len(is_inside) * k // parts for k in range(parts + 1)] if parts else []
+    return [sum(is_inside[first:last]) / (last - first) for first, last in pairwise(ends)]
 
 
 def _share(total: float, number: int) -> float:

@@ -183,7 +183,7 @@ def _held_back(
     length = float(delay) if isinstance(delay, int) else delay.total_seconds()
     # One time that cannot be must not end the delay of all labels, or hold all later ones back.
     clock = StreamTime(max(MAX_SKEW, length)) if isinstance(delay, timedelta) else None
-    held: deque[tuple[float, EvaluationStep]] = deque()  # no label comes before that of an older sample
+    waiting: deque[tuple[float, EvaluationStep]] = deque()  # no label comes before that of an older sample
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
             yield step
@@ -194,15 +194,15 @@ def _held_back(
             had_started = clock.has_started
             now = _moment(clock, step)
             if clock.has_started and not had_started:
-                held = deque((min(max(moment, clock.first), now), each) for moment, each in held)
-        while held and held[0][0] + length <= now and (clock is None or clock.has_started):
-            yield held.popleft()[1]
+                waiting = deque((min(max(moment, clock.first), now), each) for moment, each in waiting)
+        while waiting and waiting[0][0] + length <= now and (clock is None or clock.has_started):
+            yield waiting.popleft()[1]
         if step.kind is PREDICT:
             yield step
             continue
         yield msgspec.structs.replace(step, kind=PREDICT, y=None)
-        held.append((now, msgspec.structs.replace(step, kind=LEARN)))
-    for _, step in held:
+        waiting.append((now, msgspec.structs.replace(step, kind=LEARN)))
+    for _, step in waiting:
         yield step
 
 

@@ -131,14 +131,14 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
             raise BadLabel(
                 f"classes: expected those of the first call, {shown(self.classes_.tolist())}, got {shown(classes)}"
             )
-        found, codes = _classes_of(labels)
-        places = np.searchsorted(self.classes_, found).clip(max=len(self.classes_) - 1)
-        if (is_new := self.classes_[places] != found).any():
+        values, codes = _classes_of(labels)
+        class_codes = np.searchsorted(self.classes_, values).clip(max=len(self.classes_) - 1)
+        if (is_new := self.classes_[class_codes] != values).any():
             raise BadLabel(
-                f"label {shown(found[is_new].tolist()[0])} is not among the classes of the first call of "
+                f"label {shown(values[is_new].tolist()[0])} is not among the classes of the first call of "
                 f"partial_fit, {shown(self.classes_.tolist())}"
             )
-        self._learn(self._columns.encode(X, self._labels, places.astype(np.int32)[codes]), weights)
+        self._learn(self._columns.encode(X, self._labels, class_codes.astype(np.int32)[codes]), weights)
         return self
 
     def _check_samples(
@@ -191,14 +191,14 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         batch = self._columns.encode(self._check_rows(X, reset=False))
-        place_of = {label: place for place, label in enumerate(self._labels)}
-        found = np.zeros((len(batch), len(self._labels)))
+        column_of = {label: column for column, label in enumerate(self._labels)}
+        table = np.zeros((len(batch), len(self._labels)))
         for start, stop in blocks(batch):
             answers = self.learner_.predict_proba_many(batch.rows(start, stop))
             if answers.labels:
-                found[start:stop, [place_of[label] for label in answers.labels]] = answers.values
-        found[found.sum(axis=1) == 0.0] = 1.0 / len(self._labels)
-        return found
+                table[start:stop, [column_of[label] for label in answers.labels]] = answers.values
+        table[table.sum(axis=1) == 0.0] = 1.0 / len(self._labels)
+        return table
 
     def predict_interval(self, X: Native, level: float = 0.95) -> NDArray[np.float64]:
         """Return the credible interval of each probability of `predict_proba`.
@@ -218,16 +218,16 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
         if not hasattr(self.learner_, "predict_interval_many"):
             raise NotSupported(f"a {type(self.learner_).__name__} has no intervals")
         batch = self._columns.encode(self._check_rows(X, reset=False))
-        place_of = {label: place for place, label in enumerate(self._labels)}
-        found = np.zeros((len(batch), len(self._labels), 2))
+        column_of = {label: column for column, label in enumerate(self._labels)}
+        table = np.zeros((len(batch), len(self._labels), 2))
         for start, stop in blocks(batch):
             for end, answers in enumerate(
                 self.learner_.predict_interval_many(batch.rows(start, stop), level)
             ):
-                found[start:stop, [place_of[label] for label in answers.labels], end] = answers.values
+                table[start:stop, [column_of[label] for label in answers.labels], end] = answers.values
         # A row whose classes are all impossible has equal probabilities, which say nothing.
-        found[found[:, :, 1].sum(axis=1) == 0.0] = 0.0, 1.0
-        return found
+        table[table[:, :, 1].sum(axis=1) == 0.0] = 0.0, 1.0
+        return table
 
     def predict_log_proba(self, X: Native) -> NDArray[np.float64]:
         """Return the logarithm of `predict_proba`."""
@@ -236,9 +236,9 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
 
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the most probable class of each row; of equal ones the first in `classes_`."""
-        places = self.predict_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[places]
-        return found
+        codes = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -312,10 +312,10 @@ class BayesEstimator(LearnerClassifier):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` those of the learner too, as `learner__strength`."""
-        found: dict[str, Any] = super().get_params(deep=deep)
-        if deep and isinstance(found.get("learner"), base.Base):
-            found |= dict(_parameters_within("learner", found["learner"]))
-        return found
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        if deep and isinstance(parameters.get("learner"), base.Base):
+            parameters |= dict(_parameters_within("learner", parameters["learner"]))
+        return parameters
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of the learner as `learner__strength`."""
@@ -324,11 +324,11 @@ class BayesEstimator(LearnerClassifier):
         within = {name.removeprefix("learner__"): value for name, value in params.items() if name not in own}
         if within:
             learner = self._given_learner()
-            known = {
+            names = {
                 name.removeprefix("learner__"): None for name, _ in _parameters_within("learner", learner)
             }
             for name in within:
-                check_known("parameter of the learner", name, known)
+                check_known("parameter of the learner", name, names)
             self.learner = _with(learner, within)
         return self
 
@@ -345,17 +345,17 @@ def _classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
             codes = np.cumsum(is_present, dtype=np.int32) - 1
             return (np.flatnonzero(is_present) + low).astype(labels.dtype), codes[offsets].astype(np.int32)
     if labels.dtype.kind not in "OUS":
-        classes, places = np.unique(labels, return_inverse=True)
-        return classes, places.astype(np.int32)
+        classes, class_of_row = np.unique(labels, return_inverse=True)
+        return classes, class_of_row.astype(np.int32)
     index: dict[Any, int] = {}  # sorting a million strings would take longer than learning them
     codes = np.fromiter(
         (index.setdefault(label, len(index)) for label in labels.tolist()), np.int32, len(labels)
     )
-    found = np.array(list(index), dtype=labels.dtype)
-    order = np.argsort(found)
+    in_type = np.array(list(index), dtype=labels.dtype)
+    order = np.argsort(in_type)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return found[order], rank[codes]
+    return in_type[order], rank[codes]
 
 
 def _set_cuts(learner: AnyLearner, batch: Any, weights: NDArray[np.float64] | None) -> None:
@@ -372,11 +372,11 @@ def _set_cuts(learner: AnyLearner, batch: Any, weights: NDArray[np.float64] | No
         chosen = chosen[weights[chosen] > 0]
     for name, column in zip(batch.numeric_names, batch.numeric[chosen].T, strict=True):
         slot = store.encoder.features[name].slot
-        known = ~np.isnan(column)
-        if slot in discretizer.fixed or not known.any():
+        present = ~np.isnan(column)
+        if slot in discretizer.fixed or not present.any():
             continue
         own = np.ones(len(chosen)) if weights is None else weights[chosen]
-        discretizer.fix(slot, column[known], own[known], batch.labels[chosen][known])
+        discretizer.fix(slot, column[present], own[present], batch.labels[chosen][present])
 
 
 def _parameters_within(prefix: str, learner: Any) -> Iterator[tuple[str, Any]]:

@@ -185,9 +185,9 @@ def _is_nominal(name: str, column: FrameColumn) -> bool:
             return True
     types = value_types(column, name)
     if types & {int, float} and types - {int, float}:
-        found = ", ".join(sorted(kind.__name__ for kind in types))
+        type_names = ", ".join(sorted(kind.__name__ for kind in types))
         raise BadValue(
-            f"column {shown(name)} holds both numbers and names ({found}); name it in categorical_features, or "
+            f"column {shown(name)} holds both numbers and names ({type_names}); name it in categorical_features, or "
             "convert it to one kind"
         )
     return not types & {int, float}
@@ -212,13 +212,13 @@ def _chosen(categorical: Categorical, names: tuple[str, ...]) -> tuple[bool, ...
             )
         return tuple(given.tolist())
     chosen = set(given.tolist())
-    known: set[Any] = set(range(len(names))) if given.dtype.kind in "iu" else set(names)
-    if chosen - known:
+    possible: set[Any] = set(range(len(names))) if given.dtype.kind in "iu" else set(names)
+    if chosen - possible:
         raise BadValue(
-            f"categorical_features: there is no column {shown(min(chosen - known, key=str))}; expected "
+            f"categorical_features: there is no column {shown(min(chosen - possible, key=str))}; expected "
             f"names or positions of {shown(names)}"
         )
-    return tuple(place in chosen or name in chosen for place, name in enumerate(names))
+    return tuple(column in chosen or name in chosen for column, name in enumerate(names))
 
 
 def _small_codes(X: Native) -> Codes | None:
@@ -310,9 +310,9 @@ def _coded_numbers(name: str, column: NDArray[Any]) -> tuple[Codes, tuple[Value,
             is_present = np.bincount(offsets) > 0
             code_of = np.cumsum(is_present, dtype=np.int32) - 1
             return code_of[offsets], tuple((np.flatnonzero(is_present) + int(low)).tolist())
-    values, found = np.unique(column, return_inverse=True)
+    values, row_codes = np.unique(column, return_inverse=True)
     convert: Callable[[object], Value] = partial(canonical, feature=name)
-    return found.astype(np.int32), tuple(convert(value) for value in values.tolist())
+    return row_codes.astype(np.int32), tuple(convert(value) for value in values.tolist())
 
 
 def _measured(name: str, column: FrameColumn) -> NDArray[np.float64]:

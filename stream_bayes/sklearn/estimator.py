@@ -63,7 +63,7 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
         """Decide which columns of a first batch are nominal."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            names = [f"x{place}" for place in range(self.n_features_in_)]
+            names = [f"x{number}" for number in range(self.n_features_in_)]
         self._columns = ColumnKinds.of(X, tuple(map(str, names)), self.categorical_features)
 
     def _is_asked_for_order(self) -> bool:

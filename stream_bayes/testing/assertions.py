@@ -181,7 +181,7 @@ def same_numbers(one: Mapping[Any, Any], other: Mapping[Any, Any], what: str) ->
         weight = max(cell[0] for cell in cells)
         if weight <= NEGLIGIBLE * heaviest:
             continue
-        squares = max(_squares(held, name) for held in (one, other))
+        squares = max(_squares(numbers, name) for numbers in (one, other))
         mean = max(math.sqrt(squares / weight), *(abs(cell[1]) for cell in cells))
         for part, size in zip(range(3), (weight, mean, squares), strict=True):
             require(
@@ -190,10 +190,10 @@ def same_numbers(one: Mapping[Any, Any], other: Mapping[Any, Any], what: str) ->
             )
 
 
-def _squares(held: Mapping[Any, Any], name: tuple[Any, ...]) -> float:
+def _squares(numbers: Mapping[Any, Any], name: tuple[Any, ...]) -> float:
     """Return the squared deviations of a feature, or of two features the root of their product."""
     *features, label = name
-    squares = [held[feature, label][2] for feature in features if (feature, label) in held]
+    squares = [numbers[feature, label][2] for feature in features if (feature, label) in numbers]
     return math.prod(squares) ** (1.0 / len(squares)) if squares else 0.0
 
 

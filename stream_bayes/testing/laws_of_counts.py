@@ -63,7 +63,7 @@ def _form_a_group(
         same_knowledge(reference, other, probes, what, exact=exact)
 
     require_same(learn_all(learner.clone(), samples[::-1]), "learning in the opposite order")
-    shuffled = [samples[place] for place in streams.rng.permutation(len(samples))]
+    shuffled = [samples[i] for i in streams.rng.permutation(len(samples))]
     require_same(learn_all(learner.clone(), shuffled), "learning in another order")
     require_same(_learn_and_take_back(learner.clone(), samples, extras, streams), "unlearning extra samples")
     if exact:
@@ -97,7 +97,7 @@ def _learn_and_take_back(
 ) -> BayesClassifier:
     """Learn both mixed, then take back the extras in another order."""
     mixed: list[LabelledSample] = [*samples, *extras]
-    learn_all(model, [mixed[place] for place in streams.rng.permutation(len(mixed))])
+    learn_all(model, [mixed[i] for i in streams.rng.permutation(len(mixed))])
     return _take_back(model, extras)
 
 
@@ -168,8 +168,8 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
         whole = learn_all(new.clone(), samples)
         shards = [new.clone() for _ in range(SHARDS)]
         for number, sample in enumerate(samples):
-            for place, shard in enumerate(shards):
-                if place == number % SHARDS:
+            for k, shard in enumerate(shards):
+                if k == number % SHARDS:
                     shard.learn_one(*sample)
                 else:
                     shard.advance(1)
@@ -221,11 +221,11 @@ def far_numbers_leave_nothing(learner: BayesClassifier, streams: Streams) -> Non
     """Check that far numbers, learned and unlearned, leave 1e-9 of what the others come to, and of the answers."""
     samples, probes = streams.samples(40), streams.probes()
     for what, numbers in FAR.items():
-        for place in (0, 20):
+        for index in (0, 20):
             both, without = learner.clone(), learner.clone()
             learned_at = []
             for number, sample in enumerate(samples):
-                for far in _far_samples(streams, numbers) if number == place else ():
+                for far in _far_samples(streams, numbers) if number == index else ():
                     both.learn_one(*far)
                     learned_at.append((far, both.clock))
                     without.advance(1)
@@ -233,14 +233,14 @@ def far_numbers_leave_nothing(learner: BayesClassifier, streams: Streams) -> Non
                 without.learn_one(*sample)
             for (x, y, w), clock in learned_at:
                 both.unlearn_one(x, y, w, at=clock)
-            _require_equal(without, both, probes, f"unlearning numbers {what}, learned after {place} samples")
+            _require_equal(without, both, probes, f"unlearning numbers {what}, learned after {index} samples")
 
 
 def _far_samples(streams: Streams, numbers: Sequence[float]) -> Iterator[LabelledSample]:
     label = streams.labels[0]
-    for place, number in enumerate(numbers):
+    for index, number in enumerate(numbers):
         x = {**streams.features(0), **dict.fromkeys(streams.numeric, number)}
-        yield LabelledSample(x, label, FRACTIONAL[place % len(FRACTIONAL)])
+        yield LabelledSample(x, label, FRACTIONAL[index % len(FRACTIONAL)])
 
 
 def _require_equal(

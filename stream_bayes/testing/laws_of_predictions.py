@@ -131,12 +131,12 @@ def _require_many_features(model: BayesClassifier, streams: Streams) -> None:
 def _wide(streams: Streams, number: int, features: int) -> dict[Any, Any]:
     rng = streams.rng
     if streams.bags:
-        return {f"word {place}": 1 + place % 2 for place in range(features) if rng.random() < 0.7}
+        return {f"word {i}": 1 + i % 2 for i in range(features) if rng.random() < 0.7}
     x: dict[Any, Any] = {}
     if streams.numeric:
-        x |= {f"number {place}": float(rng.normal(number, 1 + place % 3)) for place in range(features // 2)}
+        x |= {f"number {i}": float(rng.normal(number, 1 + i % 3)) for i in range(features // 2)}
     if streams.nominal:
-        x |= {f"value {place}": f"{rng.integers(3)}" for place in range(features - len(x))}
+        x |= {f"value {i}": f"{rng.integers(3)}" for i in range(features - len(x))}
     return x
 
 

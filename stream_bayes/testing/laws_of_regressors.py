@@ -73,13 +73,13 @@ class TargetStreams(Streams):
 
 def _learned(learner: R, samples: Sequence[LabelledSample]) -> R:
     """Teach a learner samples, one by one; in stream time an hour apart."""
-    for place, (x, y, w) in enumerate(samples):
-        learner.learn_one(x, y, w, **_time_of(learner, place))
+    for number, (x, y, w) in enumerate(samples):
+        learner.learn_one(x, y, w, **_time_of(learner, number))
     return learner
 
 
-def _time_of(learner: BayesRegressor, place: int) -> dict[str, Any]:
-    return {"at": place * HOUR} if isinstance(learner.half_life, str) else {}
+def _time_of(learner: BayesRegressor, number: int) -> dict[str, Any]:
+    return {"at": number * HOUR} if isinstance(learner.half_life, str) else {}
 
 
 def _same_forecasts(one: BayesRegressor, other: BayesRegressor, streams: Streams, what: str) -> None:
@@ -147,7 +147,7 @@ def sums_form_a_group(learner: BayesRegressor, streams: Streams) -> None:
         samples, extras = streams.samples(60, weights), streams.extras(12, weights)
         reference = _learned(learner.clone(), samples)
         order = streams.rng.permutation(len(samples))
-        shuffled = [samples[place] for place in order]
+        shuffled = [samples[i] for i in order]
         _same_forecasts(_learned(learner.clone(), shuffled), reference, streams, "another order")
         mixed = [*samples[:30], *extras, *samples[30:]]
         model = _learned(learner.clone(), mixed)
@@ -155,10 +155,10 @@ def sums_form_a_group(learner: BayesRegressor, streams: Streams) -> None:
             model.unlearn_one(x, y, w)
         _same_forecasts(model, reference, streams, "unlearning far numbers")
         parts = [_learned(learner.clone(), shuffled[start::PARTS]) for start in range(PARTS)]
-        for places in (range(PARTS), streams.rng.permutation(PARTS)):
+        for orders in (range(PARTS), streams.rng.permutation(PARTS)):
             total = learner.clone()
-            for place in places:
-                total.merge(parts[place])
+            for i in orders:
+                total.merge(parts[i])
             _same_forecasts(total, reference, streams, f"merging {PARTS} parts")
         _same_forecasts(sum(parts), reference, streams, "adding parts")  # type: ignore[arg-type]  # `+` of learners
 
@@ -172,8 +172,8 @@ def old_samples_fade(learner: BayesRegressor, streams: Streams) -> None:
     samples = streams.samples(40, (1.0,))
     model = _learned(learner.clone(), samples)
     weighed = learner.clone({"half_life": None})
-    for place, (x, y, _) in enumerate(samples):
-        weighed.learn_one(x, y, 2.0 ** ((place + 1 - len(samples)) / learner.half_life))
+    for number, (x, y, _) in enumerate(samples):
+        weighed.learn_one(x, y, 2.0 ** ((number + 1 - len(samples)) / learner.half_life))
     _same_forecasts(model, weighed, streams, "fading")
     before = model.state()
     (extra,) = streams.samples(1)
@@ -188,7 +188,7 @@ def many_numbers_are_one_by_one(learner: BayesRegressor, streams: Streams) -> No
     """Check that many rows are learned and predicted as one by one."""
     samples = streams.samples(30)
     one, many = _learned(learner.clone(), samples), learner.clone()
-    times = [_time_of(learner, place) for place in range(len(samples))]
+    times = [_time_of(learner, number) for number in range(len(samples))]
     many.learn_many(
         [sample.x for sample in samples],
         [sample.y for sample in samples],

@@ -73,8 +73,8 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
     """Check that a saved and loaded learner is equal to the byte and continues in the same way."""
     samples = [*streams.samples(30), *streams.samples(20, FRACTIONAL)]
     more, probes = streams.extras(12), streams.probes(4)
-    for known in (0, 1, 30, len(samples)):
-        model = learn_all(learner.clone(), samples[:known])
+    for learned_count in (0, 1, 30, len(samples)):
+        model = learn_all(learner.clone(), samples[:learned_count])
         state, content = model.state(), model.content()
         kept = {name: array.copy() for name, array in state["arrays"].items()}
         copies = {
@@ -86,8 +86,8 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
         }
         whole = state_bytes(model)
         for what, loaded in copies.items():
-            same_bytes(model, loaded, f"{what} after {known} samples")
-            require(state_bytes(loaded) == whole, f"{what} after {known} samples: the states differ")
+            same_bytes(model, loaded, f"{what} after {learned_count} samples")
+            require(state_bytes(loaded) == whole, f"{what} after {learned_count} samples: the states differ")
             require(loaded.clock == model.clock, f"{what}: the clock is at {loaded.clock}, not {model.clock}")
         if not COMPILED:  # both load a state with the same code there, so one is enough
             copies = {"JSON": copies["JSON"]}
@@ -265,8 +265,8 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         require(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
     same = [{value: TIMES} if streams.bags else {"v": value} for value in (1, True, 1.0, "1")]
     model = learn_all(new.clone(), [LabelledSample(x, label) for x in same])
-    held = {name[-2]: n for name, n in model.store.by_name().items() if len(name) > 1}
-    require(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
+    weights = {name[-2]: n for name, n in model.store.by_name().items() if len(name) > 1}
+    require(weights[1] == 3 * weights["1"], f"1, True, 1.0 and '1' are held as {weights!r}")
 
 
 def _typed(values: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -295,8 +295,8 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
         raise AssertionError(f"{MOST_EVENTS} new names were learned within {budget} bytes")
     refuses(model, lambda: model.learn_one(*new), BudgetExceeded, "learning past the budget")
     refuses(model, lambda: model.predict_learn_one(*new), BudgetExceeded, "predict_learn_one past the budget")
-    known = streams.samples(1)[0]
-    rows, labels = [known.x, new.x], [known.y, new.y]
+    sample = streams.samples(1)[0]
+    rows, labels = [sample.x, new.x], [sample.y, new.y]
     refuses(model, lambda: model.learn_many(rows, labels), BudgetExceeded, "learn_many past the budget")
     refuses(
         model,
@@ -311,7 +311,9 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
         with changes_nothing(grown, "a merge that was refused, in the other learner,"):
             ample.merge(grown)
         same_knowledge(ample, grown, streams.probes(), "merging within the budget", exact=False)
-    same_bytes(learn_all(_loaded(model), [known]), learn_all(model, [known]), "learning on within the budget")
+    same_bytes(
+        learn_all(_loaded(model), [sample]), learn_all(model, [sample]), "learning on within the budget"
+    )
 
 
 def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: Streams) -> None:
@@ -329,9 +331,9 @@ def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: St
         for number, event in enumerate(events):
             if number % 3 == 0:
                 twin = _loaded(twin)
-            known, found = _outcome(model, event), _outcome(twin, event)
+            ours, theirs = _outcome(model, event), _outcome(twin, event)
             require(
-                known == found, f"event {number} within {budget:,} bytes: {known}, and once loaded {found}"
+                ours == theirs, f"event {number} within {budget:,} bytes: {ours}, and once loaded {theirs}"
             )
         same_bytes(model, twin, f"within {budget:,} bytes, loaded on the way or not,")
 

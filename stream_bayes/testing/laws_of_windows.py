@@ -35,7 +35,7 @@ def _require_the_newest(
 ) -> None:
     """Demand equal counts, also after the newest event was unlearned and would have left the window."""
     model, fresh = learn_all(learner.clone(), samples), learner.learner.clone()
-    weighty = [place for place, sample in enumerate(samples) if sample.w > 0.0]
+    weighty = [number for number, sample in enumerate(samples) if sample.w > 0.0]
     learn_all(fresh, samples[weighty[-learner.size :][0] :])  # those of weight 0 let time pass
     probes = streams.probes()
     same_knowledge(model, fresh, probes, f"the newest of {len(samples)} events", exact=exact)

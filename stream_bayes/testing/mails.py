@@ -62,14 +62,14 @@ def made_up_mails(number: int, seed: int = 0) -> Iterator[tuple[bytes, str]]:
     (b'Received:', 'ham')
     """
     rng = np.random.default_rng(seed)
-    for place in range(number):
+    for number_of_mail in range(number):
         spam = bool(rng.random() < 0.4)
         if spam:
-            campaign = (place // CAMPAIGN + int(rng.random() < 0.3)) % len(CAMPAIGNS)
+            campaign = (number_of_mail // CAMPAIGN + int(rng.random() < 0.3)) % len(CAMPAIGNS)
             own = CAMPAIGNS[campaign]
         else:
             own = TOPICS[int(rng.integers(len(TOPICS)))]
-        yield _mail(rng, place, spam, own), "spam" if spam else "ham"
+        yield _mail(rng, number_of_mail, spam, own), "spam" if spam else "ham"
 
 
 def _words(rng: np.random.Generator, own: list[str], number: int) -> list[str]:
@@ -92,7 +92,7 @@ def _encoded(rng: np.random.Generator, text: str) -> tuple[str, str]:
     return quopri.encodestring(text.encode(), quotetabs=False).decode(), "quoted-printable"
 
 
-def _mail(rng: np.random.Generator, place: int, spam: bool, own: list[str]) -> bytes:
+def _mail(rng: np.random.Generator, number: int, spam: bool, own: list[str]) -> bytes:
     name = str(rng.choice(PEOPLE))
     # A third of the spam comes through the hosts of honest people.
     hidden = not spam or rng.random() < 0.35
@@ -111,9 +111,9 @@ def _mail(rng: np.random.Generator, place: int, spam: bool, own: list[str]) -> b
         f"From: {name.title()} <{name}@{host}>",
         "To: you@example.com",
         f"Subject: {subject}",
-        f"Date: Mon, 5 Feb 2024 {place // 60 % 24:02}:{place % 60:02}:00 +0100",
+        f"Date: Mon, 5 Feb 2024 {number // 60 % 24:02}:{number % 60:02}:00 +0100",
         f"X-Mailer: {rng.choice(MAILERS[spam])}",
-        f"Message-ID: <{place}.{rng.integers(10**6)}@{host}>",
+        f"Message-ID: <{number}.{rng.integers(10**6)}@{host}>",
     ]
     if (spam and rng.random() < 0.6) or (not spam and rng.random() < 0.15):
         link = f'<a href="http://{host}/{rng.choice(own)}">{rng.choice(own)}</a>'

@@ -104,14 +104,14 @@ class Streams:
         for name, values in self.nominal.items():
             likely = values[number % len(values)]
             x[name] = likely if self.rng.random() < 0.5 else self.one_of(values)
-        for place, name in enumerate(self.numeric):
-            x[name] = round(float(self.rng.normal(number * (place + 1), 1.0 + place)), 3)
+        for k, name in enumerate(self.numeric):
+            x[name] = round(float(self.rng.normal(number * (k + 1), 1.0 + k)), 3)
         return dict(self._with_gaps(x))
 
     def _bag(self, number: int) -> dict[Any, Any]:
         x: dict[Any, Any] = {}
-        for place, token in enumerate(self.tokens):
-            if self.rng.random() < (0.6 if place % len(self.labels) == number else 0.25):
+        for k, token in enumerate(self.tokens):
+            if self.rng.random() < (0.6 if k % len(self.labels) == number else 0.25):
                 x[token] = self.one_of((1, 1, 2, 3.0))
         return dict(self._with_gaps(x))
 

@@ -64,12 +64,12 @@ class Follower:
         reader = TopicReader(connection, topic, range(shards), key)
         try:
             reader.read_to_end()
-            found = [assembly for assembly in reader.assemblies.values() if assembly.end is not None]
-            if not found:
+            assemblies = [assembly for assembly in reader.assemblies.values() if assembly.end is not None]
+            if not assemblies:
                 raise NoSnapshot(
                     f"nothing was published in {topic!r} yet: start its workers, or wait until they have read records"
                 )
-            self._total = total_like(joined(found[0].parts), filter_key)
+            self._total = total_like(joined(assemblies[0].parts), filter_key)
             self._reader = reader
             self._replicas = Replicas(reader, self._total)
             self._replicas.take_all()
@@ -199,9 +199,9 @@ def follow(
     """
     name = os.fspath(pipeline)
     if servers is not None:
-        places = servers.split(",") if isinstance(servers, str) else servers
+        addresses = servers.split(",") if isinstance(servers, str) else servers
         return Follower(
-            Connection(servers=tuple(places), client=client or default_client()), name, key, filter_key
+            Connection(servers=tuple(addresses), client=client or default_client()), name, key, filter_key
         )
     if not name.endswith(".toml"):
         raise BadValue(

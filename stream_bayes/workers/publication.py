@@ -187,12 +187,12 @@ class Assembly:
                 self._held[name] = value, digest_of(value)
             return False
         end = self.checked_end(value)
-        held = self._held
-        if any(part not in held or held[part][1] != digest for part, digest in end.parts.items()):
+        parts = self._held
+        if any(part not in parts or parts[part][1] != digest for part, digest in end.parts.items()):
             return False  # compaction has left parts of a later publication, whose end follows
         self.end = end
         # What the end does not name was deleted later, or is of a later publication.
-        self.parts = {part: held[part][0] for part in end.parts}
+        self.parts = {part: parts[part][0] for part in end.parts}
         return True
 
     def checked_end(self, value: bytes | None) -> End:

@@ -115,15 +115,15 @@ class Replicas:
         changed, self._changed = self._changed, set()
         with self._total.lock:
             discarded, self._discarded = self._discarded, set()
-        found: dict[int, Any] = {}
+        learners: dict[int, Any] = {}
         for shard in (changed | discarded) - self._own:
             assembly = self._reader.assemblies[shard]
             if assembly.end is not None:
-                found[shard] = self._total.loaded(shard, assembly.parts)
+                learners[shard] = self._total.loaded(shard, assembly.parts)
             elif shard in discarded:
-                found[shard] = self._total.clone()
+                learners[shard] = self._total.clone()
         with self._total.lock:
-            others = {shard: learner for shard, learner in found.items() if shard not in self._own}
+            others = {shard: learner for shard, learner in learners.items() if shard not in self._own}
             if others:
                 self._total.replace(others)
                 self.applied += len(others)

@@ -92,7 +92,7 @@ class _Resharding:
 
     def result(self) -> dict[int, NewShard]:
         pending = self._moved_pending()
-        found = {}
+        states = {}
         for new in range(self._shards):
             step = self._make_step()
             step.load(self._step_sections(new, step, pending[new]))
@@ -110,8 +110,8 @@ class _Resharding:
                 outputs={"journal": 0},
                 sections=sections,
             )
-            found[new] = NewShard(snapshot, step.model.model)
-        return found
+            states[new] = NewShard(snapshot, step.model.model)
+        return states
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -189,10 +189,10 @@ class _Resharding:
     def _model_time(self, new: int) -> dict[str, Any]:
         """Return the clock of a new shard's model, with what was held until the clocks of its partitions start."""
         times = [self._before[shard].sections["time"] for shard in self._origins[new]]
-        held = [row for time in times for row in time["held"]]
+        rows = [row for time in times for row in time["held"]]
         return {
             "clock": _latest([time["clock"] for time in times]) or StreamTime().state(),
-            "held": [row for row in held if self._is_of(new, loaded_event(row[0]).partition.partition)],
+            "held": [row for row in rows if self._is_of(new, loaded_event(row[0]).partition.partition)],
         }
 
     def _dead_letters(self, new: int, homes: list[Mapping[str, Any]], processed: int) -> dict[str, Any]:

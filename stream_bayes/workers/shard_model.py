@@ -163,14 +163,14 @@ class ShardModel:
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], ats: Sequence[float | None]
     ) -> None:
         """Add samples that the sum has learned to the shard's counts; those without a label were only predicted."""
-        known = [sample for sample in zip(xs, ys, ws, ats, strict=False) if sample[1] is not None]
-        if not known:
+        labelled = [sample for sample in zip(xs, ys, ws, ats, strict=False) if sample[1] is not None]
+        if not labelled:
             return
         try:
-            if len(known) == 1:
-                self._own.learn(*known[0])
+            if len(labelled) == 1:
+                self._own.learn(*labelled[0])
                 return
-            features, labels, weights, times = (list(column) for column in zip(*known, strict=True))
+            features, labels, weights, times = (list(column) for column in zip(*labelled, strict=True))
             self.model.learn_many(features, labels, weights, times if self.is_timed else None)
         except StreamBayesError as error:
             raise SourceError(

@@ -38,7 +38,7 @@ def parts_of(state: Mapping[str, Any], part_bytes: int = PART_BYTES) -> dict[str
     ['array/class_peak/0', 'array/class_weight/0', 'array/present/0']
     """
     parts: dict[str, bytes] = {}
-    rest = {name: held for name, held in state.items() if name != "arrays"}
+    rest = {name: value for name, value in state.items() if name != "arrays"}
     texts: dict[str, int] = {}
     store = rest.get("store")
     if isinstance(store, Mapping) and isinstance(store.get("vocabularies"), list):
@@ -51,8 +51,8 @@ def parts_of(state: Mapping[str, Any], part_bytes: int = PART_BYTES) -> dict[str
                 parts |= pieces(f"text/{number}", data, part_bytes)
         rest["store"] = {**store, "vocabularies": vocabularies}
     arrays = {}
-    for name, held in state.get("arrays", {}).items():
-        array = np.ascontiguousarray(held)
+    for name, value in state.get("arrays", {}).items():
+        array = np.ascontiguousarray(value)
         arrays[name] = [array.dtype.str[1:], list(array.shape)]
         data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         parts |= pieces(f"array/{name}", data, part_bytes)

@@ -101,10 +101,10 @@ class Total:
     def _replace(self, shards: dict[int, SummedLearner]) -> None:
         replaced = self._shards | shards
         model = summed(self._empty, replaced)
-        held = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
+        size = model.memory_bytes + sum(learner.memory_bytes for learner in replaced.values())
         features = model.store.encoder.nominal
         sizes = ((str(feature.name), len(feature.vocabulary)) for feature in features)
-        check_budget(self._memory_budget, held, len(replaced), sizes)
+        check_budget(self._memory_budget, size, len(replaced), sizes)
         self._shards = replaced
         if isinstance(model, LiveChoice) and isinstance(self.model, LiveChoice):
             _keep_leader(self.model, model)
@@ -145,8 +145,8 @@ class Total:
     def memory_bytes(self) -> int:
         """The bytes of the sum and of all shards; the names themselves are not counted."""
         with self.lock:
-            held: int = self.model.memory_bytes
-            return held + sum(learner.memory_bytes for learner in self._shards.values())
+            size: int = self.model.memory_bytes
+            return size + sum(learner.memory_bytes for learner in self._shards.values())
 
 
 def _keep_leader(old: LiveChoice, new: LiveChoice) -> None:

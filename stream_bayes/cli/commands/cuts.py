@@ -151,15 +151,15 @@ def _read(source: Source, sketch: Any, limit: int | None) -> tuple[int, Counter[
     return records, skipped
 
 
-def _with_declared(found: Schema, declared: Schema | None) -> tuple[Schema, list[str]]:
+def _with_declared(inferred: Schema, declared: Schema | None) -> tuple[Schema, list[str]]:
     """Return the declared features with the cut points that were found, and warnings."""
     if declared is None:
-        return found, []
+        return inferred, []
     specs, lines = dict(declared.columns), []
     for name, spec in specs.items():
         if not isinstance(spec, (Numeric, Amount)):
             continue
-        sketched = found.features.get(name)
+        sketched = inferred.features.get(name)
         if isinstance(sketched, Numeric):
             specs[name] = replace(spec, cuts=sketched.cuts)
         else:

@@ -82,10 +82,10 @@ def entries_in(source: Path, key_env: str | None = None) -> list[dict[str, Any]]
         If a file is neither a snapshot nor JSON lines of a log.
     """
     if source.is_dir() or not source.exists():
-        found = store_of(source, key_env).latest()
-        if found is None:
+        snapshot = store_of(source, key_env).latest()
+        if snapshot is None:
             raise NoSnapshot(f"there are no snapshots in {source}")
-        return _of_snapshot(source, found.snapshot)
+        return _of_snapshot(source, snapshot.snapshot)
     data = source.read_bytes()
     if data.startswith(b"PK"):
         return _of_snapshot(source, Snapshot.from_bytes(data, key_of(key_env)))
@@ -169,8 +169,8 @@ def _record_of(entry: Mapping[str, Any]) -> str:
     'events[0]=1,536 at 12.5'
     """
     position, time = entry.get("position"), entry.get("time")
-    place = "" if position is None else f"{entry['source']}[{entry['partition']}]={position:,}"
-    return place if time is None else f"{place} at {time:.15g}".lstrip()
+    record = "" if position is None else f"{entry['source']}[{entry['partition']}]={position:,}"
+    return record if time is None else f"{record} at {time:.15g}".lstrip()
 
 
 def _difference(added: Sequence[Sequence[str]], removed: Sequence[Sequence[str]]) -> str:

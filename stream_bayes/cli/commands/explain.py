@@ -99,12 +99,12 @@ def _check_learned(
     outside = OutsideRows(ranges)
     outside.add([x])
     note([f"warning: {line}" for line in outside.far()])
-    known = model.store.encoder.features
+    features = model.store.encoder.features
     present = {name: value for name, value in x.items() if value is not None}
     unseen = [name for name, value in present.items() if not was_learned(model, name, value)]
     for name in unseen:
-        if name not in known:
-            note([f"warning: {name}: no such feature{closest(name, list(map(str, known)))}"])
+        if name not in features:
+            note([f"warning: {name}: no such feature{closest(name, list(map(str, features)))}"])
         else:
             note([f"warning: {name}: {described(model, name, x[name])}, so it says nothing"])
     if unseen and len(unseen) == len(present):
@@ -168,11 +168,11 @@ def _print_evidence(
         _print_experts(explanation, list(percent))
 
 
-def _print_unknown(x: Mapping[str, Any], known: Collection[Any]) -> None:
+def _print_unknown(x: Mapping[str, Any], learned: Collection[Any]) -> None:
     """Print a line for each feature of an event that the model does not have."""
     for name in x:
-        if name not in known:
-            typer.echo(f"{name}: no such feature{closest(name, list(map(str, known)))}")
+        if name not in learned:
+            typer.echo(f"{name}: no such feature{closest(name, list(map(str, learned)))}")
 
 
 def _print_contributions(model: BayesRegressor, x: dict[str, Any], json: bool) -> None:

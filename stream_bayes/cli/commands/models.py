@@ -25,17 +25,17 @@ def models(
 
     with exit_on_error():
         products = dict(MODELS)
-        known: dict[str, type[Any]] = {
+        by_name: dict[str, type[Any]] = {
             **LEARNERS,
             **REGRESSORS,
             **{each.name: each.model for each in products.values()},
         }
         if name is not None:
-            check_known("model", name, known)
-        classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
+            check_known("model", name, by_name)
+        classes: dict[str, type[Any]] = {made.__name__: made for made in by_name.values()}
         classes |= {made.__name__: made for each in products.values() for made in each.described_in}
         rows: list[dict[str, Any]] = []
-        for key, made in known.items():
+        for key, made in by_name.items():
             if name not in (None, key):
                 continue
             taken = products[key].arguments() if key in products else arguments_of(made)

@@ -38,9 +38,9 @@ def export(
     """Write the network of a model, with its tables as they are now, for pyAgrum, pgmpy, bnlearn or GeNIe."""
     with exit_on_error():
         checked_output("FILE", file)
-        found = load_network(model, key_of(key_env)).to_network()
-        write_network(found, file)
-        variables, edges = len(found.structure), len(found.structure.edges)
+        exported = load_network(model, key_of(key_env)).to_network()
+        write_network(exported, file)
+        variables, edges = len(exported.structure), len(exported.structure.edges)
         typer.echo(f"wrote {file}: {variables:,} variables, {edges:,} edges")
 
 

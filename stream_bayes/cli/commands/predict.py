@@ -331,8 +331,8 @@ def _source_of_network(
     file: Path, network: BayesNet, variable: str | None, key: str | None, options: CSVOptions
 ) -> Source:
     """Return the file as a source of a network's variables; the one to predict may be absent."""
-    known: list[Any] = list(network.structure)
-    needed = [name for name in known if name != variable]
+    variables: list[Any] = list(network.structure)
+    needed = [name for name in variables if name != variable]
     if format_of(file) != "csv":
         options.refuse(file)
         source = from_file(file, key=key)
@@ -340,7 +340,7 @@ def _source_of_network(
             _check_features(file, needed, source.columns)
         return source
     form, names = _layout_of(file, needed, options)
-    only = [name for name in names if name in known]
+    only = [name for name in names if name in variables]
     schema: Schema | None = network.schema
     if schema is None:
         # Cells of a variable with texts alone are texts; the kinds of other columns are inferred from the rows.
@@ -369,31 +369,31 @@ def _source(
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
     if schema is not None:
-        known = [*schema.columns]
+        columns = [*schema.columns]
     elif isinstance(learner, BayesRegressor | MultiTargetRegression):
-        known = learner.feature_names
+        columns = learner.feature_names
     else:
-        known = [*learner.store.encoder.features]
+        columns = [*learner.store.encoder.features]
     kind = format_of(file)
     if kind == "csv":
-        form, names = _layout_of(file, known, options)
+        form, names = _layout_of(file, columns, options)
         key_only = Fields(key=key)
         if schema is None:
-            schema = _schema_without_one(learner, file, [name for name in names if name in known], form)
+            schema = _schema_without_one(learner, file, [name for name in names if name in columns], form)
             return CSVSource(file, key_only, schema, form=form, misfits="missing")
         schema = _written_as_here(schema, file, form)
-        return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
+        return CSVSource(file, Fields(key=key, only=columns), schema, form=form, misfits="missing")
     options.refuse(file)
     if kind == "jsonl" and schema is not None:
-        return JSONLinesSource(file, InferredJSONDecoder(Fields(key=key, only=known), schema))
+        return JSONLinesSource(file, InferredJSONDecoder(Fields(key=key, only=columns), schema))
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
-        _check_features(file, known, source.columns)
+        _check_features(file, columns, source.columns)
         if (
             schema is not None
         ):  # the cells are read as those that were learned, whatever the types of this file
             source.close()
-            return TYPED_FILES[kind](file, Fields(key=key, only=known), schema=schema)
+            return TYPED_FILES[kind](file, Fields(key=key, only=columns), schema=schema)
     return source
 
 
@@ -459,11 +459,11 @@ def _layout_of(file: Path, features: Sequence[Any], options: CSVOptions) -> tupl
         return form, opened.columns
 
 
-def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> None:
-    absent = [name for name in known if name not in names]
+def _check_features(file: Path, learned: Sequence[str], names: Sequence[str]) -> None:
+    absent = [name for name in learned if name not in names]
     if absent:
         raise SchemaError(
-            f"{file} lacks {len(absent)} of the {len(known)} features that the model learned: {', '.join(absent[:8])}"
+            f"{file} lacks {len(absent)} of the {len(learned)} features that the model learned: {', '.join(absent[:8])}"
             f"{', ...' * (len(absent) > 8)}. It has {', '.join(names[:8])}{', ...' * (len(names) > 8)}"
         )
 
@@ -544,8 +544,8 @@ def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     table, refused = process_samples(learner, xs, [None] * len(xs), [1.0] * len(xs))
     if refused is not None:
         raise refused
-    found: NDArray[np.float64] = np.nan_to_num(np.asarray(table.table)[: len(xs)])
-    return found
+    matrix: NDArray[np.float64] = np.nan_to_num(np.asarray(table.table)[: len(xs)])
+    return matrix
 
 
 def _decisions(

@@ -39,10 +39,10 @@ def promote(
         key = None if config.snapshots.key is None else config.snapshots.key.get_secret_value().encode()
         directory = file.parent / config.snapshots.directory
         store = SnapshotStore(directory, config.snapshots.keep, key)
-        found = store.latest()
-        if found is None:
+        newest = store.latest()
+        if newest is None:
             raise NoSnapshot(f"there are no snapshots in {directory}: run the pipeline first")
-        snapshot = promoted(found.snapshot, challenger)
+        snapshot = promoted(newest.snapshot, challenger)
         store.take_over()
         generation = store.save(snapshot)
         tables = "\n".join(_tables(config, challenger))

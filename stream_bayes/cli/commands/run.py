@@ -297,7 +297,7 @@ def _print_start(engine: Engine, json: bool, rebuild: bool) -> None:
         return
     preview["snapshot"] = "none yet" if preview["snapshot"] is None else preview["snapshot"]
     preview["positions"] = ", ".join(
-        f"{place}={position:,}" for place, position in preview["positions"].items()
+        f"{partition}={position:,}" for partition, position in preview["positions"].items()
     )
     for key, value in preview.items():
         typer.echo(f"{key}: {value:,}" if isinstance(value, int) else f"{key}: {value}")

@@ -78,8 +78,8 @@ def token_of(variable: str | None, option: str) -> str | None:
     """Return the token in an environment variable."""
     if variable is None:
         return None
-    found = key_of(variable)
-    assert found is not None
-    if len(found) < 16:
-        raise BadConfig(f"{option} {variable}: expected a token of at least 16 characters, got {len(found)}")
-    return found.decode()
+    token = key_of(variable)
+    assert token is not None
+    if len(token) < 16:
+        raise BadConfig(f"{option} {variable}: expected a token of at least 16 characters, got {len(token)}")
+    return token.decode()

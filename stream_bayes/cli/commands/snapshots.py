@@ -243,8 +243,8 @@ def export(
         store = store_of(directory, key_env)
         if generation is not None:
             snapshot = store.load(generation)
-        elif (found := store.latest()) is not None:
-            snapshot = found.snapshot
+        elif (newest := store.latest()) is not None:
+            snapshot = newest.snapshot
         else:
             raise NoSnapshot(f"there are no snapshots in {directory}")
         write_private(file, snapshot.to_bytes())

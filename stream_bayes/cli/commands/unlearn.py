@@ -64,15 +64,15 @@ def unlearn(
             )
         if config.model.predicts_numbers:
             _check_numbers(span.labels, config.model.kind)
-        found = build(config, file.parent).preview_unlearning(span)
+        samples = build(config, file.parent).preview_unlearning(span)
         written = False
         if not dry_run and config.source.reads_topics:
             config.source.write_command(config, encode_unlearn(span))
             written = True
-        elif not dry_run and found.total:
+        elif not dry_run and samples.total:
             _unlearn_files(config, file.parent, span)
             written = True
-        _report(config, found, written, json)
+        _report(config, samples, written, json)
 
 
 def _span(start: str, stop: str, where: Sequence[str]) -> Span:
@@ -119,12 +119,12 @@ def _unlearn_files(config: PipelineConfig, directory: Path, span: Span) -> None:
         raise NotSupported(refused[1])
 
 
-def _report(config: PipelineConfig, found: SpanSamples, written: bool, json: bool) -> None:
-    counts = {"remembered": len(found.remembered), "read_again": len(found.read_again)}
+def _report(config: PipelineConfig, samples: SpanSamples, written: bool, json: bool) -> None:
+    counts = {"remembered": len(samples.remembered), "read_again": len(samples.read_again)}
     if json:
-        print_json({"samples": found.total, **counts, "written": written})
+        print_json({"samples": samples.total, **counts, "written": written})
         return
-    text = f"{found.total:,} samples, {counts['read_again']:,} of them read again from the source"
+    text = f"{samples.total:,} samples, {counts['read_again']:,} of them read again from the source"
     if config.source.reads_topics:
         typer.echo(f"{text}, by the newest snapshot")
         if written:
@@ -135,4 +135,4 @@ def _report(config: PipelineConfig, found: SpanSamples, written: bool, json: boo
     elif written:
         typer.echo(f"unlearned {text}")
     else:
-        typer.echo(text if found.total else "no sample was learned with such a label: nothing to unlearn")
+        typer.echo(text if samples.total else "no sample was learned with such a label: nothing to unlearn")

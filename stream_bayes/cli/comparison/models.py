@@ -178,8 +178,8 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
         if isinstance(learner, HalfLifeChoice):
             raise BadValue(f"--model {kind}: {plain} forgets by itself; compare it as --model {plain}")
         return make_adaptive(learner, detector)
-    known = _arguments(kind, has_target=True)
-    check_arguments(kind, arguments, known)
-    seed = {"seed": SEED} if "seed" in known else {}
+    arguments_of_kind = _arguments(kind, has_target=True)
+    check_arguments(kind, arguments, arguments_of_kind)
+    seed = {"seed": SEED} if "seed" in arguments_of_kind else {}
     made: type[base.Classifier] = PEERS[kind]
     return construct(kind, made, seed | arguments)
