@@ -29,6 +29,6 @@ def check_budget(budget: int | None, taken: int, shards: int, sizes: Iterable[tu
     named = ", ".join(f"{name} ({values:,} values)" for name, values in largest)
     raise BudgetExceeded(
         f"the counts of {shards} shards and their sum take {taken:,} bytes, more than "
-        f"workers.memory_budget={budget:,}. Most is in {named}: leave such features out, use fewer shards, or raise the "
-        "budget"
+        f"workers.memory_budget={budget:,}. Most is in {named}: leave such features out, use fewer shards, or raise "
+        "the budget"
     )
