@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from stream_bayes.learners.wrappers.decision_rules import Costs, Thresholds
     from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
     from stream_bayes.learners.wrappers.half_life_regression import HalfLifeRegression
+    from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
     from stream_bayes.learners.wrappers.prediction_sets import PredictionSets
     from stream_bayes.learners.wrappers.sliding_window import SlidingWindow
     from stream_bayes.networks.bayes_net import BayesNet
@@ -95,6 +96,7 @@ __all__ = [
     "LiveChoice",
     "MarkovChain",
     "MixedNetwork",
+    "ModelPerKey",
     "MultiTargetRegression",
     "MultinomialNB",
     "NaiveBayes",

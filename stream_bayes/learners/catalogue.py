@@ -483,6 +483,28 @@ DECLARED: dict[str, Declaration] = {
         cannot=("posteriors", "draws", "unlearn", "merge", "half-life", "workers", "unlabelled"),
         settings=({"learner": "nb"}, {"learner": "live-choice", "combine": "mixture"}),
     ),
+    "model-per-key": Declaration(
+        "stream_bayes.learners.wrappers.model_per_key:ModelPerKey",
+        "as the learner",
+        "as the learner",
+        "the learner's, and a pass over its counts",
+        "the learner's, and each key's own counts",
+        "customers or machines differ, and each has few events",
+        example={"learner": "nb", "key": "x0"},
+        can_be_wrapped=False,
+        cannot=("posteriors", "draws", "merge", "half-life", "workers", "unlabelled"),
+        settings=(
+            {"learner": "nb", "key": "wet"},
+            {"learner": "nb", "key": "wet", "weight": 0.0, "max_keys": 1},
+            {
+                "learner": {"kind": "aode", "arguments": {"min_count": 1.0}},
+                "key": "wet",
+                "weight": 5,
+                "schema": "cut",
+            },
+        ),
+        river=({"learner": "nb", "key": "x0"}, {"learner": "nb", "key": "x0", "weight": 0.0}),
+    ),
     DEFAULT_REGRESSOR: Declaration(
         "stream_bayes.learners.adaptive.adaptive_regression:AdaptiveRegression",
         "nominal and numeric",

@@ -33,6 +33,7 @@ from stream_bayes.learners.catalogue import (
     inner_names,
 )
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.networks.bayes_net import BayesNet
 
 __all__ = [
@@ -47,15 +48,16 @@ __all__ = [
     "summary_of",
 ]
 
-Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice
+Learner: TypeAlias = BayesClassifier | AdaptiveBayes | HalfLifeChoice | ModelPerKey
 
 
 def make_learner(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
 ) -> Learner:
     """Make the learner of a name, with arguments by name. `name` is one of `LEARNERS`. `arguments` are as its class
-    takes them. `binning` and `numbers` may be a table of `Binning`'s settings. The `learner` of a window or of a choice
-    of half-lives is a name, or a table of its `kind` and `arguments`. `schema` is the stream's, if it has one.
+    takes them. `binning` and `numbers` may be a table of `Binning`'s settings. The `learner` of a window, of a choice
+    of half-lives or of a model per key is a name, or a table of its `kind` and `arguments`. `schema` is the stream's,
+    if it has one.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def make_learner(
 def _inner_learner(name: str, setting: object, schema: Schema | None) -> Any:
     """Return the learner of a window, of a choice of half-lives, or of one that follows drift."""
     task = declaration_of(name).task
-    example = "bayesian-regression" if task == REGRESSION else "aode"
+    example = declaration_of(name).example["learner"]
     table = {"kind": setting} if isinstance(setting, str) else setting
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
         raise BadValue(

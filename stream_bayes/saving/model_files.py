@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from stream_bayes.learners.base.state import loaded_parameter, saved_parameter
 from stream_bayes.learners.catalogue import DECLARED, SEVERAL_LABELS, UNLABELLED, class_named
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.registry import Registry
@@ -308,15 +310,15 @@ def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
     return AdaptiveBayes(**arguments, schema=None if schema is None else Schema.from_json(schema))
 
 
-def _half_life_choice(state: Mapping[str, Any]) -> HalfLifeChoice:
-    """Return a new `HalfLifeChoice`, made with the arguments in a state."""
+def _around_learner(made_around: type[Any], state: Mapping[str, Any]) -> Any:
+    """Return a new model of a class around a learner, both made with the arguments in a state."""
     parameters = dict(state["model"]["parameters"])
     template = parameters.pop("learner")["object"]
     arguments = {name: loaded_parameter(value) for name, value in template["state"]["parameters"].items()}
     made = class_named(template["class"])
     if made is None:
-        raise BadState(f"a learner {template['class']!r} within a HalfLifeChoice is not known")
-    return HalfLifeChoice(made(**arguments), **_made_parameters(parameters))
+        raise BadState(f"a learner {template['class']!r} within a {made_around.__name__} is not known")
+    return made_around(made(**arguments), **_made_parameters(parameters))
 
 
 def _made_parameters(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -340,7 +342,8 @@ def _from_parameters(name: str, state: Mapping[str, Any]) -> Any:
 # The classes that are made with the arguments in a state, and then restored.
 _FROM_PARAMETERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     AdaptiveBayes.__name__: _adaptive_bayes,
-    HalfLifeChoice.__name__: _half_life_choice,
+    HalfLifeChoice.__name__: partial(_around_learner, HalfLifeChoice),
+    ModelPerKey.__name__: partial(_around_learner, ModelPerKey),
 }
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import stream_bayes
-from stream_bayes import AdaptiveBayes, HalfLifeChoice
+from stream_bayes import AdaptiveBayes, HalfLifeChoice, ModelPerKey
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS, REGRESSORS, declaration_of
 from stream_bayes.learners.factory import make_learner
@@ -17,7 +17,7 @@ from tests.cli.test_snapshots import run
 def test_every_public_learner_has_a_name() -> None:
     public = {getattr(stream_bayes, name) for name in stream_bayes.__all__}
     learners = {item for item in public if isinstance(item, type) and issubclass(item, BayesClassifier)}
-    assert set(LEARNERS.values()) == learners | {AdaptiveBayes, HalfLifeChoice}
+    assert set(LEARNERS.values()) == learners | {AdaptiveBayes, HalfLifeChoice, ModelPerKey}
 
 
 def test_each_can_be_made_by_its_name() -> None:

@@ -32,6 +32,7 @@ from stream_bayes import (
     DriftAdaptive,
     HalfLifeChoice,
     LiveChoice,
+    ModelPerKey,
     MultinomialNB,
     NaiveBayes,
     SlidingWindow,
@@ -57,6 +58,7 @@ MAKERS: dict[str, tuple[Maker, set[str]]] = {
     "AdaptiveBayes without label memory": (lambda: AdaptiveBayes(label_memory=0, memory_budget=2**21), BOTH),
     "AdaptiveBayes over names": (lambda: AdaptiveBayes(memory_budget=2**20), {"nominal"}),
     "HalfLifeChoice": (lambda: HalfLifeChoice(KDB(k=2, window=30, **SMALL), [None, 20.0]), BOTH),
+    "ModelPerKey": (lambda: ModelPerKey(NaiveBayes(), "wet", 5.0), BOTH),
     "HalfLifeChoice of naive Bayes": (
         lambda: HalfLifeChoice(NaiveBayes(), (10, 100), combine="mixture"),
         BOTH,

@@ -34,6 +34,7 @@ HELD: dict[str, dict[str, Any]] = {
         "half_lives": [None],
         "combine": "mixture",
     },
+    "model-per-key": {"learner": {"kind": "nb", "arguments": {}}, "key": "who", "weight": 1e9},
 }
 # AODE and A2DE look at their super-parents as one, as these tell of the same events; draws take them as independent.
 # A number between two bins is looked at as if all of it were in one, and is drawn in both.

@@ -49,6 +49,7 @@ OTHERS: tuple[Any, ...] = (
     AdaptiveBayes(),
     DriftAdaptive(NaiveBayes()),
     HalfLifeChoice(NaiveBayes(), (None, 50.0)),
+    *(made("model-per-key", settings) for settings in declaration_of("model-per-key").river),
     *(made(name, settings) for name in REGRESSORS for settings in declaration_of(name).river),
 )
 
@@ -173,7 +174,16 @@ MAILS = [
     ("see you at lunch meeting", "ham"),
 ]
 TAKE_BAGS = {
-    *("adaptive", "nb", "gaussian-nb", "multinomial-nb", "complement-nb", "bernoulli-nb", "half-life-choice")
+    *(
+        "adaptive",
+        "nb",
+        "gaussian-nb",
+        "multinomial-nb",
+        "complement-nb",
+        "bernoulli-nb",
+        "half-life-choice",
+        "model-per-key",
+    )
 }
 TEXT_MODELS = (MultinomialNB(), ComplementNB(), BernoulliNB())
 

@@ -13,6 +13,7 @@ from stream_bayes.cli.output import JSON, checked_output, print_json, print_tabl
 from stream_bayes.errors import BadSnapshot, BadState, BadValue, CannotMerge, NoSnapshot
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.private_files import write_private
 from stream_bayes.saving.model_files import load_answering, load_learner, save
@@ -218,6 +219,8 @@ def merge(
         merged, added = (_mergeable(path, key_of(key_env)) for path in (one, other))
         if isinstance(merged, HalfLifeChoice):
             raise CannotMerge("a HalfLifeChoice forgets by the events it has seen, so two cannot be summed")
+        if isinstance(merged, ModelPerKey):
+            raise CannotMerge("models per key are not summed: the keys that one dropped are in its sum alone")
         merged.merge(added)  # other classes are refused
         save(merged, file)
         typer.echo(f"wrote {file}: a {type(merged).__name__} with the counts of both")

@@ -19,6 +19,7 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import DEFAULT, LEARNERS
 from stream_bayes.learners.factory import arguments_of, make_learner
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.river.catalogue import make_adaptive
 
@@ -177,6 +178,8 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
             raise BadValue(f"--model {kind}: {plain} adapts to drift itself; compare it as --model {plain}")
         if isinstance(learner, HalfLifeChoice):
             raise BadValue(f"--model {kind}: {plain} forgets by itself; compare it as --model {plain}")
+        if isinstance(learner, ModelPerKey):
+            raise BadValue(f"--model {kind}: {plain} adds up all events; compare it as --model {plain}")
         return make_adaptive(learner, detector)
     arguments_of_kind = _arguments(kind, has_target=True)
     check_arguments(kind, arguments, arguments_of_kind)

@@ -260,6 +260,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         self._check_alike(other, FREE_IN_PRIORS)
         self.store.add_prior(other.twin().store if other is self else other.store, weight)
         self.after_merge()
+        self.rederive()  # its clock stands where it stood, so no structure would be due
         return self
 
     def _taught(self, expected: PriorTables, weight: float) -> Self:

@@ -1,4 +1,4 @@
-"""Codecs of classifiers that replace their model after drift."""
+"""Codecs of classifiers around a learner: a choice of half-lives, a model per key, and one replaced after drift."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from stream_bayes.drift.remembered_families import RememberedFamily, RememberedS
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.base.state import loaded_parameter
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.saving.river.codecs import (
     COUNT,
     FLAG,
     PLAIN,
     WEIGHT,
+    DictOf,
     ListOf,
     OrNone,
     PayloadCodec,
@@ -51,6 +53,29 @@ register(
     HalfLifeChoice,
     {"_members": OBJECTS, "_losses": ListOf(WEIGHT), "_leader": COUNT, "_since": COUNT},
     fits=_choice_fits,
+)
+
+
+# -- a model per key --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _OfKey(ValueCodec):
+    """The learner of a key's own events, as the template makes one."""
+
+    model: ModelPerKey
+
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return encode_object(value, location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return decode_object(self.model.learner.clone(), saved, location)
+
+
+register(
+    ModelPerKey,
+    lambda instance: {"_shared": OBJECT, "_own": DictOf(_OfKey(instance))},
+    fits=lambda instance: len(instance._own) <= instance.max_keys,
 )
 
 

@@ -39,10 +39,20 @@ class Location:
     learners: list[tuple[dict[str, Any], LearnerContent]] = field(default_factory=list)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
     taken: set[str] = field(default_factory=set)  # names of those that were given back
+    of_learner: dict[str, list[str]] = field(default_factory=dict)  # their names, by the learner's number
     saved_with: str | None = None  # the version of River that wrote the state that is read
 
     def __str__(self) -> str:
         return ", ".join(self.names) or "the model"
+
+    def take_arrays(self, learner: int) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a learner by its number, and record that they were given back."""
+        if not self.of_learner:
+            for name in self.arrays:
+                self.of_learner.setdefault(name.partition("-")[0], []).append(name)
+        names = self.of_learner.get(str(learner), [])
+        self.taken.update(names)
+        return {name.partition("-")[2]: self.arrays[name] for name in names}
 
     def at(self, name: str) -> Location:
         """Return the location of an attribute here."""

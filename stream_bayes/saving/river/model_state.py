@@ -227,11 +227,8 @@ class _Learner(ObjectCodec):
         if not isinstance(state, Mapping) or type(number) is not int:
             raise location.altered("the state of a learner", state)
         compare_parameters(_parameters_of(made), state.get("parameters"), location)
-        names = {name for name in location.arrays if name.partition("-")[0] == str(number)}
-        location.taken.update(names)
-        arrays = {name.partition("-")[2]: location.arrays[name] for name in names}
         try:
-            return type(made).from_state({**state, "arrays": arrays})
+            return type(made).from_state({**state, "arrays": location.take_arrays(number)})
         except BadState as error:
             raise type(error)(f"{location}: {error}") from error
 

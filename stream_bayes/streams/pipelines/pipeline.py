@@ -33,6 +33,7 @@ from stream_bayes.learners.factory import (
 )
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.files.network_files import ENDINGS, read_network
 from stream_bayes.networks.growth import LEARN
@@ -316,6 +317,8 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = 
             raise BadConfig(
                 f"drift: {own.kind} adapts to drift itself; leave [drift] out, or choose another model"
             )
+        if isinstance(learner, ModelPerKey):
+            raise BadConfig(f"drift: {own.kind} adds up all events, and is not replaced; leave [drift] out")
         drift = config.drift
         learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
     model = compose.Pipeline(*steps, learner) if steps else learner

@@ -8,8 +8,11 @@ from stream_bayes.core.values.durations import MICROSECOND
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base.base import BayesClassifier
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 
-__all__ = ["relabel", "unlearn", "unlearning_fault"]
+__all__ = ["Correctable", "relabel", "unlearn", "unlearning_fault"]
+
+Correctable = BayesClassifier | ModelPerKey  # their samples can be unlearned, most of them
 
 
 def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
@@ -24,7 +27,7 @@ def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
     >>> unlearning_fault(NaiveBayes(half_life=100), is_read_again=True)
     'a NaiveBayes with half_life or window unlearns a sample by the moment at which it was learned, which only ...'
     """
-    if not isinstance(model, BayesClassifier):
+    if not isinstance(model, Correctable):
         return f"{type(model).__name__} cannot unlearn"
     if not model.unlearns:
         return f"a {type(model).__name__} cannot unlearn: it is no sum of what it learned"
@@ -38,7 +41,7 @@ def unlearning_fault(model: Any, *, is_read_again: bool) -> str | None:
     return None
 
 
-def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock: int | None) -> None:
+def unlearn(learner: Correctable, content: Payload, y: Any, w: float, clock: int | None) -> None:
     """Unlearn a sample that was learned at `clock`.
 
     With fading or a window, exactly that sample is unlearned, not an equal one of another time.
@@ -47,12 +50,13 @@ def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock:
         learner.store.unlearn(content, y, w, clock)
         return
     by_moment = learner.half_life is not None or learner.store.window is not None
-    learner.unlearn_one(content, y, w, clock if by_moment else None)
+    if by_moment and isinstance(learner, BayesClassifier):  # a model per key does not fade
+        learner.unlearn_one(content, y, w, clock)
+    else:
+        learner.unlearn_one(content, y, w)
 
 
-def relabel(
-    learner: BayesClassifier, content: Payload, was: Any, y: Any, w: float, clock: int | None
-) -> None:
+def relabel(learner: Correctable, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
     """Replace the label of a learned sample; if that is refused, keep the old one.
 
     Examples
@@ -73,7 +77,10 @@ def relabel(
             raise
         return
     timed = learner.store.tables.timed  # its clock is the sample's own time
-    learner.learn_one(content, y, w, clock * MICROSECOND if timed and clock is not None else None)
+    if timed and clock is not None and isinstance(learner, BayesClassifier):
+        learner.learn_one(content, y, w, clock * MICROSECOND)
+    else:
+        learner.learn_one(content, y, w)
     try:
         unlearn(learner, content, was, w, clock)
     except StreamBayesError:

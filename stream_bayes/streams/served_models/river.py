@@ -21,6 +21,7 @@ from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.learners.base.class_probabilities import most_probable
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.saving.river.model_state import (
     configuration_digest,
     fix_order,
@@ -29,11 +30,11 @@ from stream_bayes.saving.river.model_state import (
 )
 from stream_bayes.streams.served_models.answers import BatchAnswers, LabelProbabilities, process_one_by_one
 from stream_bayes.streams.served_models.background import Background
-from stream_bayes.streams.served_models.corrections import relabel, unlearn, unlearning_fault
+from stream_bayes.streams.served_models.corrections import Correctable, relabel, unlearn, unlearning_fault
 
 __all__ = ["ServedAdaptive", "ServedRiver", "refusals"]
 
-CHECK_LABELS = (BayesClassifier, AdaptiveBayes, DriftAdaptive)  # they refuse measurements
+CHECK_LABELS = (BayesClassifier, AdaptiveBayes, ModelPerKey, DriftAdaptive)  # they refuse measurements
 
 
 class ServedRiver:
@@ -83,16 +84,16 @@ class ServedRiver:
         return model
 
     @property
-    def _learner(self) -> BayesClassifier:
+    def _learner(self) -> Correctable:
         last = self._last
-        if not isinstance(last, BayesClassifier):
+        if not isinstance(last, Correctable):
             raise NotSupported(f"{type(last).__name__} cannot unlearn")
         return last
 
     @property
     def clock(self) -> int | None:
         last = self._last
-        return last.clock if isinstance(last, BayesClassifier) else None
+        return last.clock if isinstance(last, Correctable) else None
 
     def answer(self, x: Any) -> LabelProbabilities:
         with refusals(self.name, x):

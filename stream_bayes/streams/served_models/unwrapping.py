@@ -14,6 +14,7 @@ from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.wrappers.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 
 __all__ = ["answering_model", "counting_model", "decision_rule", "features_within", "is_transformed"]
 
@@ -50,6 +51,8 @@ def counting_model(model: Any) -> Any:
     """
     if isinstance(model, AdaptiveBayes):
         return model.members[0]
+    if isinstance(model, ModelPerKey):
+        return model.shared_
     return (
         model.members[model.half_lives.index(model.leader_.half_life)]
         if isinstance(model, HalfLifeChoice)

@@ -187,6 +187,19 @@ def test_a_weight_above_0_and_a_model_that_learned_are_needed() -> None:
         AdaptiveBayes().add_prior(AdaptiveBayes(), 5.0)
 
 
+@pytest.mark.parametrize("make", [TAN, lambda **others: KDB(k=1, **others)])
+def test_the_structure_is_derived_from_the_prior_at_once(make: Any) -> None:
+    rng = random.Random(3)
+    rows = []
+    for _ in range(300):
+        a, y = rng.choice("uv"), rng.choice("pq")
+        rows.append(({"a": a, "b": a if rng.random() < 0.9 else "u", "c": a, "d": y}, y))
+    before = taught(make(binning=None), rows)
+    before.rederive()
+    model = make(binning=None).add_prior(before, 100.0)
+    assert model.parents_ == before.parents_ != {}
+
+
 def test_train_begins_with_a_saved_model(tmp_path: Path) -> None:
     rows, path = events(4, 12), tmp_path / "rows.csv"
     lines = [",".join([x.get("sky", ""), str(x.get("wind", "")), y]) for x, y in rows]

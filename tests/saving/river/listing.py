@@ -19,6 +19,7 @@ from stream_bayes import (
     DriftAdaptive,
     GaussianNB,
     HalfLifeChoice,
+    ModelPerKey,
     MultinomialNB,
     NaiveBayes,
     PredictionSets,
@@ -274,6 +275,7 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
             nominals,
         ),
         (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
+        (lambda: ModelPerKey(NaiveBayes(), "colour", 3.0, max_keys=2), nominals),
         (AdaptiveBayes, numbers),
     ):
         yield make, classifying(events)

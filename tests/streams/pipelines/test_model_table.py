@@ -28,7 +28,7 @@ def directory(tmp_path: Path) -> Path:
         for n in range(EVENTS):
             light = "on" if n % 3 else "off"
             day = (light == "on") == (n % 5 > 0)
-            file.write(json.dumps({"light": light, "day": "yes" if day else "no"}) + "\n")
+            file.write(json.dumps({"light": light, "who": f"u{n % 6}", "day": "yes" if day else "no"}) + "\n")
     return tmp_path
 
 
@@ -46,9 +46,10 @@ def run(directory: Path, model: str, limit: int | None = None) -> list[dict[str,
         '[model]\nkind = "half-life-choice"\n[model.arguments]\nhalf_lives = [20.0, 100.0]\ncombine = "mixture"\n'
         'learner = { kind = "nb", arguments = { strength = 0.5 } }',
         '[model]\nkind = "nb"\nthresholds = { yes = 0.7 }',
+        '[model]\nkind = "model-per-key"\narguments = { learner = "nb", key = "who", weight = 20, max_keys = 4 }',
         '[model]\nkind = "half-life-choice"\narguments = { learner = "nb" }\nthresholds = 0.7',
     ],
-    ids=["window", "half-lives", "thresholds", "thresholds of half-lives"],
+    ids=["window", "half-lives", "thresholds", "per key", "thresholds of half-lives"],
 )
 def test_a_run_in_two_parts_is_the_run_in_one(directory: Path, model: str) -> None:
     whole = run(directory, model)
