@@ -95,5 +95,5 @@ def test_a_wrong_rule_is_refused(model: str, message: str) -> None:
 
 
 def test_a_learner_around_others_needs_one(directory: Path) -> None:
-    with pytest.raises(ValueError, match="needs learner, the name of a model such as 'aode'"):
+    with pytest.raises(ValueError, match="needs learner, the name of a model such as 'nb'"):
         run(directory, '[model]\nkind = "sliding-window"\narguments = { size = 50 }')
