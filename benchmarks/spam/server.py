@@ -28,9 +28,8 @@ from stream_bayes.mail.store.home import SpamHome
 from stream_bayes.mail.store.identity import id_of_mail
 
 TRAINED, JUDGED = 4_000, 400
-ROUND = (
-    40  # mails whose median is compared with those of other rounds: other work on the machine comes and goes
-)
+# Mails whose median is compared with those of other rounds: other work on the machine comes and goes.
+ROUND = 40
 TICKS = os.sysconf("SC_CLK_TCK")
 
 Mails = list[tuple[bytes, str]]

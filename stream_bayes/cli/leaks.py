@@ -24,9 +24,8 @@ ROWS_A_VALUE = 5  # at least, on average: a value that comes once has one label 
 LEAST_DIFFERENT = 20  # numbers, before a line through all of them means something
 MOST_OFF_A_LINE = 1e-5  # of the deviation of the labels
 LEAST_ON_A_LINE = 0.9  # of the rows
-LEAST_TOLD = (
-    0.75  # of the entropy of the labels, for sure; odours tell as much of mushrooms, petals less of irises
-)
+# Part of the entropy of the labels, for sure; odours tell as much of mushrooms, petals less of irises.
+LEAST_TOLD = 0.75
 
 
 def leaks_in(events: Iterable[Event], target: str = "label") -> dict[Any, str]:

@@ -20,9 +20,8 @@ from stream_bayes.door.problems import problem
 
 __all__ = ["HEAD_SECONDS", "listen", "make_server", "serve_until"]
 
-HEAD_SECONDS = (
-    10.0  # for the head of a request to arrive, once it has begun; for the first one, since connecting
-)
+# For the head of a request to arrive, once it has begun; for the first one, since connecting.
+HEAD_SECONDS = 10.0
 IDLE_SECONDS = 75  # between two requests of a kept connection; proxies close theirs after 60
 CHECK_SECONDS = 5.0  # between two looks at what a client has not read yet
 STUCK_CHECKS = 3  # in a row at which nothing moved

@@ -36,9 +36,8 @@ __all__ = ["FamilyChange", "FamilyChanges"]
 
 ERROR = 0.01  # the probability that a stream without change has a family reported
 DATES_TOGETHER = 64  # tested at once when a change is dated
-EXPLAINED_FROM = (
-    2_048  # events before a change, and twice those after it, in which another variable may explain it
-)
+# Events before a change, and twice those after it, in which another variable may explain it.
+EXPLAINED_FROM = 2_048
 HARDLY_LESS = 3.0  # nats of evidence of a date
 NEVER = 2**61  # the clock after which copies of earlier events are tested: they change with their variables
 

@@ -64,9 +64,8 @@ MOST_CHANGES = 1000  # kept in the log
 MOST_VARIABLES = 2000  # of a search, which has a gain for each pair
 MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
 FEW_SINCE = 2_000  # events since a change, in which weak edges of families that did not change would not show
-SAMPLE_SIZE = (
-    4.0  # of BDeu, in place of BIC in so few events: BIC approximates it, and misses families with many rows
-)
+# Sample size of BDeu, in place of BIC in so few events: BIC approximates it, and misses families with many rows.
+SAMPLE_SIZE = 4.0
 SLICE = 500_000  # rows counted, each once for a family: some milliseconds
 
 

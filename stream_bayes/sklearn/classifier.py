@@ -30,9 +30,8 @@ __all__ = ["AnyLearner", "BayesEstimator", "LearnerClassifier", "given_learner",
 
 Codes: TypeAlias = NDArray[np.int32]
 
-CUT_ROWS = (
-    100_000  # rows from which cut points are set, at most: sorting a column takes longer than counting it
-)
+# Rows from which cut points are set, at most: sorting a column takes longer than counting it.
+CUT_ROWS = 100_000
 LARGEST_CODE = 2**62  # labels up to here can be subtracted
 VERBS = ("clone", "learn_many", "predict_proba_many")
 

@@ -126,9 +126,8 @@ class Mode(NamedTuple):
     delivery: str
     has_labels: bool
     has_epochs: bool
-    fades: bool = (
-        False  # by the times of records, within a century: so the clock of the model is part of the state
-    )
+    # By the times of records, within a century: so the clock of the model is part of the state.
+    fades: bool = False
 
 
 def mode_of(seed: int) -> Mode:

@@ -22,9 +22,8 @@ from tests.ports import free_ports
 
 VERSION = "3.0.9"
 ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
-PLUGIN = (
-    "org.apache.maven.plugins:maven-dependency-plugin:2.8"  # later ones need the descriptors of parents too
-)
+# Later ones need the descriptors of parents too.
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
 PROGRAM = CACHE / f"apicurio-{VERSION}"
 HEAP = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 

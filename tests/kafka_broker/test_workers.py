@@ -33,9 +33,8 @@ from tests.kafka_broker.sharing import Shards, assert_equal
 from tests.kafka_broker.topics import KafkaTopics, days
 from tests.kafka_broker.waiting import until
 
-STOP_SECONDS = (
-    3.0  # from SIGTERM of a worker to the last answer of the others, to records that are written after it
-)
+# From SIGTERM of a worker to the last answer of the others, to records that are written after it.
+STOP_SECONDS = 3.0
 
 
 @pytest.fixture

@@ -39,18 +39,15 @@ if not cython.compiled:
 ABSENT: Any = None  # for type checkers: an array may take its place
 SPLITTER = cython.declare(cython.double, 134217729.0)  # 2^27 + 1: cuts a double in two halves of 26 bits
 NOISE = cython.declare(cython.double, 1e-44)  # of a sum of squares: less is the rounding of its derivation
-ROUNDING = cython.declare(
-    cython.double, 1e-12
-)  # of the largest third double: less is the rounding of 1e8 additions
+# Part of the largest third double: less is the rounding of 1e8 additions.
+ROUNDING = cython.declare(cython.double, 1e-12)
 AGREEMENT = cython.declare(cython.double, 1e-9)  # relative: the precision in which a number was learned
-CANCELS = cython.declare(
-    cython.double, 16.0
-)  # squared deviations: more squares than that, and a double loses digits
+# Squared deviations: more squares than that, and a double loses digits.
+CANCELS = cython.declare(cython.double, 16.0)
 CLEAR = cython.declare(cython.double, 1e-6)  # of a sum of squares: a larger difference is none by rounding
 TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
-BLOCK = cython.declare(
-    cython.Py_ssize_t, 32
-)  # features: a sample with 40 of 50,000 then makes as much be summed anew as there are blocks
+# Features: a sample with 40 of 50,000 then makes as much be summed anew as there are blocks.
+BLOCK = cython.declare(cython.Py_ssize_t, 32)
 NUMBERS = cython.declare(cython.Py_ssize_t, 2)  # the rows of a feature's sums
 SQUARES = cython.declare(cython.Py_ssize_t, 5)
 ROWS = cython.declare(cython.Py_ssize_t, 8)

@@ -21,9 +21,8 @@ from stream_bayes.errors import NotLearned
 
 __all__ = ["Window", "WindowEvents"]
 
-SPARE_COLUMNS = (
-    4  # one more for each of these, so that features added one by one do not move the columns each time
-)
+# One more for each of these, so that features added one by one do not move the columns each time.
+SPARE_COLUMNS = 4
 ROW_BYTES = 4 + 8 + 8  # a label, a weight and a clock
 CODE_BYTES, NUMBER_BYTES = 4, 8
 

@@ -19,17 +19,14 @@ if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians
     from stream_bayes.core.counts._values import ValueCounts
 
-LIGHT = (
-    0.1  # events, of the prior's mean and squares: a number may follow its parents much closer than it varies
-)
+# Events, of the prior's mean and squares: a number may follow its parents much closer than it varies.
+LIGHT = 0.1
 FARTHEST = cython.declare(cython.double, 1e100)  # deviations: the square is finite
-LEAST_PIVOT = cython.declare(
-    cython.double, 1e-15
-)  # of a row: less is rounding, and the prior keeps it above 0
+# Pivot of a row: less is rounding, and the prior keeps it above 0.
+LEAST_PIVOT = cython.declare(cython.double, 1e-15)
 LEAST_SPREAD = cython.declare(cython.double, 1e-9)  # of the size of numbers: with less they do not differ
-ASSUMED_SPREAD = cython.declare(
-    cython.double, 1e-3
-)  # of the size of equal numbers, which tell nothing of their spread
+# Part of the size of equal numbers, which tell nothing of their spread.
+ASSUMED_SPREAD = cython.declare(cython.double, 1e-3)
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 
 

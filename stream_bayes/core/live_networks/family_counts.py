@@ -216,9 +216,8 @@ class FamilyCounts(CountStore):
         )
         self.structure = structure
         self.tried: Structure | None = None  # counted besides, to be compared with the present structure
-        self.since = (
-            0  # the clock of the first event after the newest change: families counted later begin there
-        )
+        # The clock of the first event after the newest change: families counted later begin there.
+        self.since = 0
         self._places: dict[Value, int] = {}  # the number of each variable's family in the tables
         self.change_structure(structure)
 

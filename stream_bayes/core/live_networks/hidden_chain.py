@@ -82,9 +82,8 @@ class HiddenChain:
             None
         ] * variables  # None: the kind of its values is not known yet
         self.events = 0
-        self.kept = (
-            1.0  # what the counts fade by when the next event is counted; until then probabilities stay
-        )
+        # What the counts fade by when the next event is counted; until then probabilities stay.
+        self.kept = 1.0
         self.scores = np.zeros(copies)  # the fading sum of each copy's log-probabilities
         self._derive()
 

@@ -33,9 +33,8 @@ Seen = int | float | None  # the code of a name, a number, or a missing value
 
 OTHER_CODE = None  # in a state, for the values that share a code
 PRIOR = 0.5  # events: of each cell of a table on average, and of the mean of numbers
-DEGREES = (
-    3.0  # of freedom of the prior's variance: the fewest, and whole, of which a forecast has a deviation
-)
+# Degrees of freedom of the prior's variance: the fewest, and whole, of which a forecast has a deviation.
+DEGREES = 3.0
 TINY = 1e-300  # a likelihood below it would be no number after a few steps
 
 

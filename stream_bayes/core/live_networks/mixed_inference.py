@@ -40,9 +40,8 @@ MOST_COMBINATIONS = 2**16  # of missing names, and bins
 MOST_SUMMED_OUT = 2**8  # of them for a density, which is asked of each event
 POINTS = [(0.5 + 0.5 * x, 0.5 * w) for x, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
 MOST_ORDERS = 64  # sets of variables whose order is kept
-LEAST_VARIANCE = (
-    1e-24  # of what a variable has alone: less is the rounding of a number that follows from others
-)
+# Part of what a variable has alone: less is the rounding of a number that follows from others.
+LEAST_VARIANCE = 1e-24
 
 StudentForecast = StudentT | TruncatedStudent | None
 

@@ -18,9 +18,8 @@ KNOTS = cython.declare(cython.Py_ssize_t, 33)
 FARTHEST = cython.declare(cython.double, 8.0)  # log-odds of the last knot
 PRIOR = cython.declare(cython.double, 20.0)  # events that each knot has seen at first, calibrated
 MOST_EVENTS = cython.declare(cython.double, 2000.0)  # of a knot: older ones fade
-LEAST = cython.declare(
-    cython.double, 1e-4
-)  # the lowest share of events that came true, so that no label is impossible
+# The lowest share of events that came true, so that no label is impossible.
+LEAST = cython.declare(cython.double, 1e-4)
 DOUBT = cython.declare(cython.double, 1e-3)  # of each probability, spread over the labels
 SWITCHING = cython.declare(cython.double, 0.001)  # the chance that the other becomes the better with an event
 

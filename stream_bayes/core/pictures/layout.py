@@ -30,9 +30,8 @@ PART_GAP = 34.0  # between connected parts
 SWEEPS = 24  # over all layers, to order them; fewer for large graphs
 WORK = 400_000  # nodes and edge pieces touched by all sweeps together, about
 SETTLING = 12  # rounds in which x follows the neighbours
-STRAIGHT = (
-    4.0  # weight of a piece between two bends, against that of a piece at a node: long edges stay straight
-)
+# Weight of a piece between two bends, against that of a piece at a node: long edges stay straight.
+STRAIGHT = 4.0
 ASPECT = 1.7  # width to height of the whole that packing aims at
 
 

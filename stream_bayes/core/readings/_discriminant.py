@@ -37,12 +37,10 @@ LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 LARGE = cython.declare(cython.double, 1e150)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
-SINGULAR = cython.declare(
-    cython.double, 1e-12
-)  # share of a variance that the features before leave; less is rounding
-FIRST_SHRINKAGE = cython.declare(
-    cython.double, 1e-8
-)  # of singular correlations, ten times as much at each trial
+# Share of a variance that the features before leave; less is rounding.
+SINGULAR = cython.declare(cython.double, 1e-12)
+# Ridge of singular correlations, ten times as much at each trial.
+FIRST_SHRINKAGE = cython.declare(cython.double, 1e-8)
 MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)
 GROWTH = cython.declare(cython.longlong, 100)  # derive again after a hundredth more events
 

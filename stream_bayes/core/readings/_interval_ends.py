@@ -21,9 +21,8 @@ ROOT_HALF = cython.declare(cython.double, 0.7071067811865476)
 DENSITY = cython.declare(cython.double, 0.3989422804014327)  # 1 / sqrt(2 pi)
 MOST_STEPS = cython.declare(cython.int, 60)
 NEAR = cython.declare(cython.double, 1e-13)
-LAST = cython.declare(
-    cython.double, 1e-5
-)  # of the tail: a step from so near ends within 1e-13, as errors are cubed
+# Error of the tail: a step from so near ends within 1e-13, as errors are cubed.
+LAST = cython.declare(cython.double, 1e-5)
 MOST_VARIANCE = cython.declare(cython.double, 1200.0)  # beyond it every interval is all of (0, 1)
 
 

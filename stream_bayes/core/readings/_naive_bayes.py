@@ -25,9 +25,8 @@ TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 EQUAL = cython.declare(cython.double, 1e-40)  # of the square of the mean: numbers that differ vary by more
-PRIOR_MEANS = cython.declare(
-    cython.double, 0.1
-)  # "kappa_0": fresh samples that the prior of a class's mean weighs
+# "kappa_0": fresh samples that the prior of a class's mean weighs.
+PRIOR_MEANS = cython.declare(cython.double, 0.1)
 OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior predictive beside those of a class
 # A number that a smaller share of the samples has is one of a sparse bag; any other is a column, perhaps with gaps.
 SPARSE = cython.declare(cython.double, 0.5)

@@ -18,13 +18,11 @@ if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._reading import Reading
 
-FARTHEST = cython.declare(
-    cython.double, 64.0
-)  # squared distance of two numbers: what lies beyond counts as that
+# Squared distance of two numbers: what lies beyond counts as that.
+FARTHEST = cython.declare(cython.double, 64.0)
 UNKNOWN = cython.declare(cython.double, 2.0)  # squared distance of a number that is missing
-CONSTANT = cython.declare(
-    cython.double, 1e-9
-)  # deviation of a number, relative to its size: less is rounding
+# Deviation of a number, relative to its size: less is rounding.
+CONSTANT = cython.declare(cython.double, 1e-9)
 NEAR = cython.declare(cython.double, 0.1)  # of the mean distance: nearer events have no more votes
 TINY = cython.declare(cython.double, 1e-9)
 MOST_AGES = 4096  # of which the powers are kept

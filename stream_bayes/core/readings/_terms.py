@@ -26,9 +26,8 @@ if not cython.compiled:
 
 HIGH = cython.declare(cython.double, 2.0**256)
 LIFT = cython.declare(cython.double, 2.0**512)
-SAFE_BITS = cython.declare(
-    cython.double, 1200.0
-)  # by which a product above HIGH may shrink and still be exact
+# By which a product above HIGH may shrink and still be exact.
+SAFE_BITS = cython.declare(cython.double, 1200.0)
 LOWEST = cython.declare(cython.int, -2147483647)
 
 

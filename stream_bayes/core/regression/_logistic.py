@@ -37,17 +37,15 @@ if not cython.compiled:
 
 WAVES = 64
 LENGTHS = (0.5, 1.0, 2.0)  # of the waves, relative to the typical distance of two events
-MOST_WAVED = cython.declare(
-    cython.Py_ssize_t, 96
-)  # numbers and values that waves are over, the first that come
+# Numbers and values that waves are over, the first that come.
+MOST_WAVED = cython.declare(cython.Py_ssize_t, 96)
 MOST_JOINT = cython.declare(cython.Py_ssize_t, 96)  # coefficients with a covariance of all
 MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a covariance of all coefficients
 MOST_SHARED = cython.declare(cython.Py_ssize_t, 192)  # columns with a covariance that contrasts share
 FIRST_COUNT = cython.declare(cython.longlong, 4)  # events that give a number its first unit
 FARTHEST = cython.declare(cython.double, 10.0)  # deviations: what lies beyond counts as that
-CONSTANT = cython.declare(
-    cython.double, 1e-12
-)  # deviation of a number, relative to its size: less is rounding
+# Deviation of a number, relative to its size: less is rounding.
+CONSTANT = cython.declare(cython.double, 1e-12)
 EVEN_VARIANCE = cython.declare(cython.double, 9.869604401089358)  # of the log-odds of a Beta(1/2, 1/2): pi^2
 ONE_ODDS = cython.declare(cython.double, 0.03648997397857652)  # the mean log of a Gamma(3/2): digamma(3/2)
 ONE_VARIANCE = cython.declare(cython.double, 0.9348022005446793)  # its variance: trigamma(3/2)
@@ -61,9 +59,8 @@ MOST_TRAPEZOIDS = cython.declare(cython.double, 256.0)
 NEGLIGIBLE = cython.declare(cython.double, -37.0)  # log of what a double does not add to 1
 MOST_STEPS = cython.declare(cython.int, 50)  # of Newton
 NEAR = cython.declare(cython.double, 1e-10)
-LEAST_CURVATURE = cython.declare(
-    cython.double, 0.02
-)  # of a shared covariance, so that certain answers still tell of their columns
+# Curvature for a shared covariance, so that certain answers still tell of their columns.
+LEAST_CURVATURE = cython.declare(cython.double, 0.02)
 OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
 OWED = cython.declare(cython.double, 0.25)  # of the prior: what fades of a column before it is given back
 MOST_INFLATION = cython.declare(cython.double, 4.0)  # of a covariance before its numbers are written anew

@@ -34,15 +34,13 @@ if not cython.compiled:
     from stream_bayes.core.encoding._targets import TargetEncoder
 
 FARTHEST = cython.declare(cython.double, 1e100)  # deviations
-ERRORS = cython.declare(
-    cython.double, 0.3
-)  # standard errors of a covariance of pairs: the least variance of any direction
+# Standard errors of a covariance of pairs: the least variance of any direction.
+ERRORS = cython.declare(cython.double, 0.3)
 FIRST_SHRINKAGE = cython.declare(cython.double, 1e-12)  # of covariances that rounding made singular
 SINGULAR = cython.declare(cython.double, 1e-14)  # share of a variance that is left: less is rounding
 LEAST_DECADE = cython.declare(cython.Py_ssize_t, -6)  # of the strengths that are compared: 1e-6 to 1e3
-FIRST_DECADE = cython.declare(
-    cython.Py_ssize_t, 0
-)  # the mean of their prior, which has a deviation of a decade
+# The mean of their prior, which has a deviation of a decade.
+FIRST_DECADE = cython.declare(cython.Py_ssize_t, 0)
 LARGEST_DECADE = cython.declare(cython.Py_ssize_t, 3)
 LEAST_SHARES = cython.declare(cython.double, 1e-100)  # a product that is still far from underflow
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)

@@ -25,9 +25,8 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 1e6  # deviations; farther numbers count as this far
 LEAST_SQUARES = 1e-12  # share of the targets' squares that is left at least: less is rounding
-LENGTH_SPREAD = (
-    2.0  # deviation of the prior of a length, in octaves about twice the root of the number of features
-)
+# Deviation of the prior of a length, in octaves about twice the root of the number of features.
+LENGTH_SPREAD = 2.0
 LEAST_NOISE = 1e-10  # share of the process's variance: less is rounding
 FIRST_RATIO = 10.0  # mean of the prior of the ratio, which has a deviation of a decade
 MOST_STEPS = 200  # of a climb

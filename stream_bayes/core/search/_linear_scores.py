@@ -14,9 +14,8 @@ if not cython.compiled:
     from math import lgamma, log
 
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
-LEAST_PIVOT = cython.declare(
-    cython.double, 1e-12
-)  # of its variation: less of a number follows from those before it
+# Part of its variation: less of a number follows from those before it.
+LEAST_PIVOT = cython.declare(cython.double, 1e-12)
 
 
 @cython.cfunc

@@ -40,9 +40,8 @@ Floats = NDArray[np.float64]
 GroupColumn = int | tuple[int, int]  # of a name; or of the bins of a number above a name
 MOST_EMPTY = 256  # configurations; of more, those that occur are numbered
 WEAKEST = 3  # parents, of which one is the last
-LEAST_VARIANCE = (
-    1e-9  # of that of the variable alone, for BIC: what follows from others has no likelihood at a maximum
-)
+# Part of the variance of the variable alone, for BIC: what follows from others has no likelihood at a maximum.
+LEAST_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True)

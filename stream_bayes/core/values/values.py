@@ -61,9 +61,8 @@ OTHER = _Other()
 Value: TypeAlias = str | bytes | bool | int | float | tuple["Value", ...]
 JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
 
-MAX_DEPTH = (
-    32  # of tuples in tuples, so that no saved state can exhaust the stack; as JSON twice that (`sections`)
-)
+# Depth of tuples in tuples, so that no saved state can exhaust the stack; as JSON twice that (`sections`).
+MAX_DEPTH = 32
 _DECIMAL_BITS = 2048  # below the lowest limit (640 digits) that sys.set_int_max_str_digits can set
 _INTEGER = re.compile(r"-?(?:[0-9]{1,640}|0x[0-9a-f]+)", re.ASCII)
 

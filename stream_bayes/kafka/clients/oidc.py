@@ -48,9 +48,8 @@ class ClientCredentials:
         ):
             raise BadValue(f"token_url: expected an https address, got {shown(token_url)}")
         self.token_url = token_url
-        credentials = (
-            f"{quote(client_id, safe='')}:{quote(client_secret, safe='')}"  # RFC 6749, section 2.3.1
-        )
+        # RFC 6749, section 2.3.1.
+        credentials = f"{quote(client_id, safe='')}:{quote(client_secret, safe='')}"
         self._authorization = f"Basic {b64encode(credentials.encode()).decode()}"
         self._form = {"grant_type": "client_credentials"} | ({} if scope is None else {"scope": scope})
         self._seconds = seconds

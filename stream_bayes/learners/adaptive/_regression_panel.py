@@ -43,9 +43,8 @@ FIRST_HINGED = cython.declare(cython.Py_ssize_t, len(LINEAR))
 FIRST_WAVED = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED))
 FIRST_MULTIPLIED = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED))
 REGRESSIONS = cython.declare(cython.Py_ssize_t, len(LINEAR) + len(HINGED) + len(WAVED) + len(MULTIPLIED))
-STEADY = cython.declare(
-    cython.Py_ssize_t, len(LINEAR) - 1
-)  # the expert that the residuals of neighbours are of
+# The expert that the residuals of neighbours are of.
+STEADY = cython.declare(cython.Py_ssize_t, len(LINEAR) - 1)
 NEAR = (4, 16)  # numbers of neighbours
 MOST_NEAR = cython.declare(cython.Py_ssize_t, 16)
 WEIGHED = cython.declare(cython.Py_ssize_t, 8)  # neighbours by the features that matter
@@ -55,13 +54,11 @@ TREE_LIFE = 0.0  # half-life of the regressions in its leaves; 0 never forgets
 LOCATIONS = cython.declare(cython.Py_ssize_t, EXPERTS + len(STACKED) + 1)  # of the forecast
 POINTS = cython.declare(cython.Py_ssize_t, LOCATIONS + 1)  # to choose from
 FARTHEST = cython.declare(cython.double, 30.0)  # deviations of a number: farther ones count as that far
-FARTHEST_APART = cython.declare(
-    cython.double, 10.0
-)  # deviations of an expert from the median, for the stackers
+# Deviations of an expert from the median, for the stackers.
+FARTHEST_APART = cython.declare(cython.double, 10.0)
 FAR_IN_ROW = 8  # events whose target or number is that far before units are set anew
-LARGEST_ERROR = cython.declare(
-    cython.double, 25.0
-)  # squared, of a point; and as many times the least of an event
+# Squared, of a point; and as many times the least of an event.
+LARGEST_ERROR = cython.declare(cython.double, 25.0)
 BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no location lies farther outside
 ERROR_RATE = cython.declare(cython.double, 0.005)
 EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter

@@ -66,9 +66,8 @@ MOVED = (TRENDS, DEPARTURES)  # what stores are shown that see numbers as depart
 HELD = {TREND: True}  # in an event that holds departures and no labels
 LEAST_BYTES = 2**20
 MOST_LABELS = 1000  # in the memory; a slip or a forged state must not allocate names beyond any memory
-FIRST_CHOICE = (
-    64  # events after which the features of the pairs are chosen; again after 4 times as many, and so on
-)
+# Events after which the features of the pairs are chosen; again after 4 times as many, and so on.
+FIRST_CHOICE = 64
 ENOUGH = 0.95  # of the information of the best features: a store that has it keeps its own
 SHIFTED = 30  # events after an alarm, of which is asked if their numbers have left the bins
 BEFORE_ALARM = 10  # events of the shift that came before the alarm

@@ -38,9 +38,8 @@ __all__ = [
 FEATURES, PAIRED, LABELS, TRENDS, DEPARTURES = "features", "paired", "labels", "trends", "departures"
 
 MOST_PAIRED = 32  # features that are counted in pairs
-MOST_PAIRED_VALUES = (
-    64  # of each, so that an identifier costs what a category costs: later values share a code
-)
+# Values of each, so that an identifier costs what a category costs: later values share a code.
+MOST_PAIRED_VALUES = 64
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it

@@ -75,9 +75,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     unlabelled: str = "refuse"  # an argument of those that learn events without a label, in `unlabelled.py`
     inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
     additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
-    scores_events: bool = (
-        True  # False if `joint_log_likelihood` is of P(y | x), or another score, and not of P(y, x)
-    )
+    # False if `joint_log_likelihood` is of P(y | x), or another score, and not of P(y, x).
+    scores_events: bool = True
     tables_to_draw: ClassVar[type[CountedTables] | None] = None  # how the tables of its reading are drawn
 
     store: CountStore

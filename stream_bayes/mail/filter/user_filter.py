@@ -41,13 +41,11 @@ from stream_bayes.mail.text.correspondents import Correspondents
 
 __all__ = ["MAX_RECEIPTS", "MAX_TOKENS", "RecordedScore", "UserFilter"]
 
-SITE_MESSAGES: Final = (
-    2_000.0  # that the site's count as, if there are more: a user's own must weigh something
-)
+# That the site's count as, if there are more: a user's own must weigh something.
+SITE_MESSAGES: Final = 2_000.0
 USER_SCORES: Final = 500  # in a user's calibration
-FULL_TRUST: Final = (
-    100.0  # scores of the rarer label at which half of the log-odds come from the user's calibration
-)
+# Scores of the rarer label at which half of the log-odds come from the user's calibration.
+FULL_TRUST: Final = 100.0
 MAX_TOKENS, MAX_RECEIPTS = 20_000, 1_000  # of a user
 
 RecordedScore = tuple[float, float]  # of a message, and its probability by the margin alone

@@ -12,9 +12,8 @@ from stream_bayes.errors import BadFormat
 __all__ = ["XmlElement", "parse_xml", "xml_attribute", "xml_content"]
 
 MOST_DEEP = 64  # elements in elements
-MOST_PARTS = (
-    1_000_000  # elements, attributes and pieces of text of a file: each takes more memory than its bytes
-)
+# Elements, attributes and pieces of text of a file: each takes more memory than its bytes.
+MOST_PARTS = 1_000_000
 
 
 @dataclass(slots=True)

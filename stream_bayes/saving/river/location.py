@@ -16,9 +16,8 @@ from stream_bayes.learners.base.state import LearnerContent
 __all__ = ["MAX_DEPTH", "RIVER", "Location"]
 
 RIVER = version("river")
-MAX_DEPTH = (
-    16  # objects within objects: each takes up to five of the levels that `sections` leaves around payloads
-)
+# Objects within objects: each takes up to five of the levels that `sections` leaves around payloads.
+MAX_DEPTH = 16
 
 
 @dataclass(frozen=True)

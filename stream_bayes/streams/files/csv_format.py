@@ -67,9 +67,8 @@ class CSVFormat:
     is_commented: bool = False  # True if these names are in a comment line
     levels: int = 1  # rows of names: in two of them, the second has those below a name of several columns
     units: int = 0  # rows to pass over between the header and the data
-    is_indexed: bool = (
-        True  # True if a first column without a name is an index of the rows; otherwise it is c1
-    )
+    # True if a first column without a name is an index of the rows; otherwise it is c1.
+    is_indexed: bool = True
     lacking: str = ""  # "first" or "last" if the header has no name for that column
     # "\n", also for lines that end with a return and a newline; "\r" if a return alone ends them
     line_end: str = "\n"

@@ -175,9 +175,8 @@ class _Lines:
         self._given = lines
         self._form = form
         self._no_text: Undecodable | None = None  # the reason why the present record is not text
-        self._open_to = (
-            0  # of the lines before this one, and not before `first`, none closes a quote that is open
-        )
+        # Of the lines before this one, and not before `first`, none closes a quote that is open.
+        self._open_to = 0
 
     def row(self, cells: list[str] | Undecodable, end: int) -> CSVRecord:
         """Return the present record, which ends with the line before `end`; the next one begins there."""

@@ -210,9 +210,8 @@ class FileSource(ABC):
         self._before = self._before_block = b""  # what stands before the data, and before the block
         self._block = b""  # of the records taken last
         self._marks: deque[ReadMark] = deque(maxlen=MARKS)  # at the beginnings of blocks
-        self._skipped: tuple[bytes, int] | None = (
-            None  # of a record that is too long: its beginning and its length
-        )
+        # Of a record that is too long: its beginning and its length.
+        self._skipped: tuple[bytes, int] | None = None
         self._next: ByteFile | None = None
         self._headed = False
         self._waits = False  # for the rest of a record

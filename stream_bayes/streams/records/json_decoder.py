@@ -49,9 +49,8 @@ ignore = ['sky'] in a pipeline file"
         self._one_pass = not (self.fields.flatten or self._refuses or dropping or reading or self._open)
         record: Any = dict[str, Scalar]
         if self._declared is not None:
-            typed_dict: Any = (
-                TypedDict  # a type checker needs literal fields, and these are known at run time only
-            )
+            # A type checker needs literal fields, and these are known at run time only.
+            typed_dict: Any = TypedDict
             record = typed_dict("Record", self._declared, total=False)
         self._typed = msgspec.json.Decoder(record).decode
         self._untyped = msgspec.json.Decoder(dict[str, Any]).decode

@@ -250,9 +250,8 @@ class _OpsServer(ThreadingHTTPServer):
     """A thread for each connection, within limits: idle ones give way, so that probes are answered."""
 
     daemon_threads = True
-    request_queue_size = (
-        128  # connections that wait to be accepted; past it a client tries again after a second
-    )
+    # Connections that wait to be accepted; past it a client tries again after a second.
+    request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
         self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
