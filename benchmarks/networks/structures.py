@@ -23,7 +23,7 @@ from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC
-from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
+from stream_bayes.core.search.tree_search import chow_liu_tree, tan_structure
 
 __all__ = ["cases"]
 

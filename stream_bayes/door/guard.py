@@ -27,7 +27,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections, network_of
 from stream_bayes.door.host_names import HostNames
-from stream_bayes.door.memory_budget import MEMORY, MemoryBudget, MemoryFull, Reservation
+from stream_bayes.door.input_budget import MEMORY, MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.problems import Refused, internal_problem
 from stream_bayes.door.refusals import Refusals
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from stream_bayes.door.memory_budget import Reservation
+from stream_bayes.door.input_budget import Reservation
 
 __all__ = ["RequestReader"]
 

@@ -10,8 +10,8 @@ from contextlib import closing
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerAway
 from stream_bayes.kafka.clients.client import Interrupted
-from stream_bayes.kafka.clients.marks import Mark, mark_of
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.clients.record_marks import Mark, mark_of
 from stream_bayes.kafka.offset_rules import ClusterState, Reached
 from stream_bayes.kafka.source import KafkaSource
 

@@ -24,8 +24,8 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, CannotResume, SourceError
 from stream_bayes.kafka.clients.client import Interrupted, Message, Reader
 from stream_bayes.kafka.clients.factory import make_reader
-from stream_bayes.kafka.clients.marks import NO_MARK, Mark, MarkRow
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.clients.record_marks import NO_MARK, Mark, MarkRow
 from stream_bayes.kafka.cluster import Cluster
 
 __all__ = ["FORMAT", "JournalRecord", "committed_in", "entries_from"]

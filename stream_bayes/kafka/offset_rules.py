@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import CannotResume
-from stream_bayes.kafka.clients.marks import Mark
+from stream_bayes.kafka.clients.record_marks import Mark
 from stream_bayes.streams.contracts.recovery import ResumePoint
 
 __all__ = [

@@ -18,7 +18,7 @@ from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.kafka.clients.client import Message
-from stream_bayes.kafka.clients.marks import NO_MARK, Mark, MarkRow, mark_of
+from stream_bayes.kafka.clients.record_marks import NO_MARK, Mark, MarkRow, mark_of
 
 __all__ = ["ReadTrail", "marks_in", "origins_in"]
 

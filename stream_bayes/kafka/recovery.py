@@ -20,8 +20,8 @@ from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.kafka.aligned_reader import AlignedReader
 from stream_bayes.kafka.clients.client import Interrupted, Message
 from stream_bayes.kafka.clients.factory import make_reader
-from stream_bayes.kafka.clients.marks import Mark
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.clients.record_marks import Mark
 from stream_bayes.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.journal import JournalRecord, committed_in, entries_from

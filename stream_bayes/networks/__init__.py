@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
     from stream_bayes.core.search.search_result import Move, SearchResult
     from stream_bayes.core.search.structure_score import edge_confidence, score
-    from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
+    from stream_bayes.core.search.tree_search import chow_liu_tree, tan_structure
     from stream_bayes.networks.bayes_net import BayesNet
     from stream_bayes.networks.bayes_net_classifier import BayesNetClassifier
     from stream_bayes.networks.conditional_table import ConditionalTable
@@ -238,7 +238,7 @@ __getattr__, __dir__ = front(
             "edge_confidence",
             "score",
         ),
-        "core.search.trees": (
+        "core.search.tree_search": (
             "chow_liu_tree",
             "tan_structure",
         ),

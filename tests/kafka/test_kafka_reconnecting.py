@@ -13,8 +13,8 @@ from stream_bayes.kafka import slices as slices_module
 from stream_bayes.kafka import source as source_module
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
 from stream_bayes.kafka.clients.connection import Connection
-from stream_bayes.kafka.clients.marks import mark_of
 from stream_bayes.kafka.clients.reconnecting import ReconnectingReader
+from stream_bayes.kafka.clients.record_marks import mark_of
 from stream_bayes.kafka.slices import SliceReader
 from stream_bayes.kafka.source import KafkaSource
 from stream_bayes.streams.records.fields import Fields

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.kafka import recovery
-from stream_bayes.kafka.clients.marks import Mark
+from stream_bayes.kafka.clients.record_marks import Mark
 from stream_bayes.kafka.history_check import HistoryCheck
 from stream_bayes.kafka.impossible_times import ImpossibleTimes
 from stream_bayes.kafka.journal import entries_from

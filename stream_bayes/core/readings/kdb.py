@@ -16,7 +16,7 @@ from stream_bayes.core.readings._kdb import DependenceReading
 from stream_bayes.core.readings.state import load_clock, load_slot
 from stream_bayes.core.structures.deriving_schedule import next_check
 from stream_bayes.core.structures.named_features import NamedFeatures
-from stream_bayes.core.structures.trees import dependence_parents
+from stream_bayes.core.structures.tan_and_kdb import dependence_parents
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import Value, name_order
 

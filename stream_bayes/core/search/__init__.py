@@ -5,7 +5,7 @@
 `family_scorer` counts and caches family by family; they return a `search_result`. `score_search` has what the first
 three share, `scored_families` is what they ask of scores, and `constraints` are their edges and limits, `saved_search`
 reads them from their JSON, and `mixed_scores` are scores over names and numbers, whose inner loops `_linear_scores`
-has. By mutual information from `pair_tables`: `trees`. By tests of independence: `pc`, which directs edges in a `pdag`.
-`structure_score` scores a given structure, `edge_posterior` each edge. `_counting` and `_climbing` have the other inner
-loops.
+has. By mutual information from `pair_tables`: `tree_search`. By tests of independence: `pc`, which directs edges in a
+`pdag`. `structure_score` scores a given structure, `edge_posterior` each edge. `_counting` and `_climbing` have the
+other inner loops.
 """

@@ -1,5 +1,5 @@
 """Structures derived from counts, for readings that have some.
 
 `_information` counts how much features tell of the class and of one another, `named_features` orders them by it and by
-name, `trees` spans maximal trees, and `deriving_schedule` says after how many events a structure is derived anew.
+name, `tan_and_kdb` spans maximal trees, and `deriving_schedule` says after how many events a structure is derived anew.
 """

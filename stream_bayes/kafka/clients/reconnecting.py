@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import SourceError
 from stream_bayes.kafka.clients.client import ClientFailed, Interrupted, Message, Reader, position_lost
-from stream_bayes.kafka.clients.marks import Mark, mark_of
+from stream_bayes.kafka.clients.record_marks import Mark, mark_of
 
 __all__ = ["RECONNECT_WAIT_MS", "ReconnectingReader"]
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import read_target
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.regression.gaps import POINTS, NormalColumns
 from stream_bayes.core.regression.gaussian_process import (
     GaussianKernel,
     ProcessPosterior,
@@ -19,6 +18,7 @@ from stream_bayes.core.regression.gaussian_process import (
     Units,
     climb,
 )
+from stream_bayes.core.regression.missing_columns import POINTS, NormalColumns
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.data.frames import Native

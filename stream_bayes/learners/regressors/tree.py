@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._tree import SHAPE_OF_NOISE, SPREAD_OF_NOISE, RegressionTree
-from stream_bayes.core.regression.gaps import NormalColumns
+from stream_bayes.core.regression.missing_columns import NormalColumns
 from stream_bayes.core.regression.tree import (
     MOST_IN_TREE,
     cuts_of,

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections
-from stream_bayes.door.memory_budget import MemoryFull
+from stream_bayes.door.input_budget import MemoryFull
 from stream_bayes.door.refusals import Refusals
 from stream_bayes.door.request_reading import RequestReader
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from stream_bayes.door.memory_budget import MemoryBudget, MemoryFull, Reservation
+from stream_bayes.door.input_budget import MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.refusals import Refusals
 from stream_bayes.door.request_reading import RequestReader
 from stream_bayes.errors import StreamBayesError

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes._build import install_command
-from stream_bayes.door.memory_budget import MemoryBudget, Reservation
+from stream_bayes.door.input_budget import MemoryBudget, Reservation
 from stream_bayes.door.query_numbers import whole_number
 from stream_bayes.door.refusals import Refusals
 from stream_bayes.door.request_reading import RequestReader

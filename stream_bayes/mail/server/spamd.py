@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from stream_bayes.decompression import unpacked
-from stream_bayes.door.memory_budget import MemoryBudget, MemoryFull, Reservation
+from stream_bayes.door.input_budget import MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.query_numbers import whole_number
 from stream_bayes.door.refusals import Refusals
 from stream_bayes.door.request_reading import RequestReader

@@ -30,7 +30,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.marks import check_ends, check_marks, ends_state, marks_state
+from stream_bayes.streams.contracts.continuity_marks import check_ends, check_marks, ends_state, marks_state
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, ReplaceableSink, Sink
 from stream_bayes.streams.contracts.slices import slices_of

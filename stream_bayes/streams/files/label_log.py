@@ -25,7 +25,7 @@ from stream_bayes.core.events.event import CORRECTION, LABEL, BadRecord, Event, 
 from stream_bayes.errors import SourceError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.byte_files.byte_file import BEFORE
-from stream_bayes.streams.contracts.marks import ReadMark
+from stream_bayes.streams.contracts.continuity_marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.commands import COMMANDS, decode_command
 

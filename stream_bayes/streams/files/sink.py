@@ -17,7 +17,7 @@ from stream_bayes.core.events.event import Slice
 from stream_bayes.errors import NotSupported, SinkError
 from stream_bayes.saving.snapshots.file_system import FileSystem
 from stream_bayes.streams.byte_files.byte_file import BEFORE
-from stream_bayes.streams.contracts.marks import ReadMark
+from stream_bayes.streams.contracts.continuity_marks import ReadMark
 from stream_bayes.streams.contracts.sink import Result
 
 __all__ = ["FileSink"]

@@ -15,7 +15,7 @@ from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, SourceError
 from stream_bayes.streams.byte_files.byte_file import BEFORE, ByteFile
 from stream_bayes.streams.byte_files.rotation import after, found_again, numbered, rotations_before
-from stream_bayes.streams.contracts.marks import ReadMark
+from stream_bayes.streams.contracts.continuity_marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, checked_bytes, too_long
 from stream_bayes.streams.records.undecodable import KEPT_BYTES, bad_record

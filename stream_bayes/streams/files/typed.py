@@ -22,7 +22,7 @@ from stream_bayes.data.declarations import ColumnDeclaration
 from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Exhausted, SchemaError, SourceError, Undecodable
-from stream_bayes.streams.contracts.marks import ReadMark
+from stream_bayes.streams.contracts.continuity_marks import ReadMark
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.source import MARKS, checked_name

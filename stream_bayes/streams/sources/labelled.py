@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import Exhausted
-from stream_bayes.streams.contracts.marks import ReadMark
+from stream_bayes.streams.contracts.continuity_marks import ReadMark
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.files.label_log import LabelLog
 from stream_bayes.streams.sources.source_around import SourceAround

@@ -10,8 +10,8 @@ from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError
+from stream_bayes.streams.contracts.continuity_marks import ReadMark, check_marks, marks_of
 from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER
-from stream_bayes.streams.contracts.marks import ReadMark, check_marks, marks_of
 from stream_bayes.streams.contracts.source import (
     EndlessSource,
     HasEndOffsets,

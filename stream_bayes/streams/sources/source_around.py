@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.streams.contracts.continuity_marks import ReadMark, check_marks, marks_of
 from stream_bayes.streams.contracts.incidents import HasIncidents
-from stream_bayes.streams.contracts.marks import ReadMark, check_marks, marks_of
 from stream_bayes.streams.contracts.source import (
     EndlessSource,
     HasEndOffsets,

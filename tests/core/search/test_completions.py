@@ -17,7 +17,7 @@ from stream_bayes.core.search.pc import PC
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu
 from stream_bayes.core.search.structure_score import edge_confidence, score
-from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
+from stream_bayes.core.search.tree_search import chow_liu_tree, tan_structure
 from stream_bayes.networks import BayesNet
 from tests.builds import EVERYTHING
 from tests.concepts import drawn_network

@@ -14,7 +14,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scorer import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import LogLikelihood
-from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
+from stream_bayes.core.search.tree_search import chow_liu_tree, tan_structure
 from stream_bayes.errors import BadStructure, UnknownFeature
 from tests.core.search.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.independence import information

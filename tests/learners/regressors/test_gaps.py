@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_bayes import BayesianRegression, BayesianTree, GaussianProcess
-from stream_bayes.core.regression.gaps import POINTS, NormalColumns, normal_points
+from stream_bayes.core.regression.missing_columns import POINTS, NormalColumns, normal_points
 from stream_bayes.learners.base.regressor import BayesRegressor
 
 MAKERS = [

@@ -17,7 +17,7 @@ from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BadState, SinkError, SourceError
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.contracts.marks import check_ends, check_marks, marks_of, marks_state
+from stream_bayes.streams.contracts.continuity_marks import check_ends, check_marks, marks_of, marks_state
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
