@@ -13,7 +13,7 @@ from tests.oracles.weka.jvm import cache, stream_text, version
 
 SMALL = Shape(5, 3, 2)
 
-# Nothing is fetched for a test's sake; `python -m benchmarks.speed.weka` fills the cache.
+# Nothing is fetched for a test's sake; `.ci/run` and `python -m benchmarks.speed.weka` fill the cache.
 needs_weka = pytest.mark.skipif(
     not (cache() / f"weka-stable-{version()}.jar").exists() or not shutil.which("javac"),
     reason="needs Java with its compiler, and WEKA's jar in the cache",

@@ -355,10 +355,10 @@ def test_what_is_no_sample_or_no_weight_is_refused() -> None:
 
 
 def test_a_comparison_over_labels_that_never_come_again_has_an_accuracy_of_0_and_says_what_is_cut() -> None:
-    stream = [({"a": n % 3}, f"label {n}") for n in range(1500)]
+    stream = [({"a": n % 3}, f"label {n}") for n in range(1020)]
     with pytest.warns(TooManyLabels):
         found = compare({"nb": NaiveBayes()}, stream)
     assert found["nb"].cumulative.accuracy == 0.0
     assert "there are more than 1,000 labels" in " ".join(found.caption().split())
-    few = compare({"nb": NaiveBayes()}, stream[:900])
+    few = compare({"nb": NaiveBayes()}, stream[:300])
     assert "labels" not in few.caption() and "1 not scored" in few.caption()

@@ -26,7 +26,8 @@ from tests.shares import share_of
 # Numbers that a forger wrote may overflow; numpy says so. They may also ask for what can never be held.
 pytestmark = [
     pytest.mark.skipif(
-        UNCOMPILED, reason="states are checked in Python; kernels would read beyond their tables"
+        UNCOMPILED,
+        reason="Python checks states alike on each build; uncompiled kernels read beyond no table",
     ),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
     pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible"),

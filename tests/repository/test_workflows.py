@@ -115,3 +115,8 @@ def test_tests_that_need_a_program_of_mail_systems_run_where_ci_installs_it() ->
     }
     assert len(needing) > 2
     assert {path for path in needing if path not in target} == set()
+
+
+def test_what_tests_of_weka_need_is_fetched_before_they_run() -> None:
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert 0 < ci.find("from tests.oracles.weka.jvm import classes") < ci.find("\nmake test\n")

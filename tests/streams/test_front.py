@@ -278,7 +278,7 @@ def test_evaluating_loads_no_client_of_kafka() -> None:
 
 
 def test_labels_that_never_come_twice_are_never_right() -> None:
-    stream = [({"sky": "grey"}, f"order {number}") for number in range(1500)]
+    stream = [({"sky": "grey"}, f"order {number}") for number in range(1020)]
     with pytest.warns(TooManyLabels, match="more than 1,000 labels"):
         result = streams.evaluate(stream, NaiveBayes())
     assert result.accuracy == 0.0

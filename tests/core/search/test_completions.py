@@ -23,8 +23,9 @@ from tests.builds import EVERYTHING
 from tests.concepts import drawn_network
 
 ROWS = 20_000
-# Rows are counted by kernels that the tests beside this one run on each build; there, these take minutes.
-pytestmark = pytest.mark.skipif(not EVERYTHING, reason="so many rows take minutes uncompiled")
+pytestmark = pytest.mark.skipif(
+    not EVERYTHING, reason="so many rows take minutes; tests of fewer run the same kernels on this build"
+)
 NAMES = [f"v{k}" for k in range(8)]
 
 
