@@ -110,7 +110,7 @@ class Cluster:
                 _raise_if_retriable(kafka_errors.for_code(topic["error_code"]))
             return topics
 
-        found = {}
+        by_name = {}
         for answer in self._call(describe):
             fault = kafka_errors.for_code(answer["error_code"])
             if issubclass(fault, kafka_errors.UnknownTopicOrPartitionError):
@@ -121,8 +121,8 @@ class Cluster:
                     "check its name and this user's permissions"
                 )
             allowed = frozenset(answer.get("authorized_operations") or ())
-            found[answer["name"]] = Topic(str(answer.get("topic_id")), len(answer["partitions"]), allowed)
-        return found
+            by_name[answer["name"]] = Topic(str(answer.get("topic_id")), len(answer["partitions"]), allowed)
+        return by_name
 
     def require_topics(self, names: Iterable[str]) -> dict[str, Topic]:
         """Return these topics.
@@ -133,11 +133,11 @@ class Cluster:
             If one of them does not exist, or the user may not describe it.
         """
         names = list(names)
-        found = self.topics(names) if names else {}
-        missing = [name for name in names if name not in found]
+        topics = self.topics(names) if names else {}
+        missing = [name for name in names if name not in topics]
         if missing:
             raise BrokerError(self._missing_topics(missing))
-        return found
+        return topics
 
     def check_topics(self, read: Iterable[str], written: Iterable[str]) -> None:
         """Check that topics exist, and that this user may read and write them. Change nothing.
@@ -180,9 +180,9 @@ class Cluster:
     def offsets_at(self, partitions: Iterable[Partition], moment: float) -> dict[Partition, Position]:
         """Return each partition's first offset with a timestamp at or after a moment, in seconds since 1970."""
         partitions = list(partitions)
-        found = self._list_offsets(dict.fromkeys(partitions, int(1000 * moment)))
+        offsets = self._list_offsets(dict.fromkeys(partitions, int(1000 * moment)))
         ends = self.end_offsets(partitions)  # -1 stands for partitions without such a record
-        return {part: at if at >= 0 else ends[part] for part, at in found.items()}
+        return {part: at if at >= 0 else ends[part] for part, at in offsets.items()}
 
     def epoch_ends(self, epochs: Mapping[Partition, int]) -> dict[Partition, tuple[int, Position]]:
         """Return where the log of a leader epoch ends (KIP-320), and in which epoch that is.
@@ -203,17 +203,17 @@ class Cluster:
             if isinstance(error.__cause__, kafka_errors.UnsupportedVersionError):
                 return {}
             raise
-        return {Partition(*place): end for place, end in ends.items()}
+        return {Partition(*part): end for part, end in ends.items()}
 
     def committed_offsets(self, group: str) -> dict[Partition, Position]:
         """Return the offsets committed by a group."""
         stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
-        return {Partition(*place): at.offset for place, at in stored.items() if at.offset >= 0}
+        return {Partition(*part): at.offset for part, at in stored.items() if at.offset >= 0}
 
     def committed_by_workers(self, group: str) -> frozenset[Partition]:
         """Return the partitions of which a worker committed the position last, outside of a transaction."""
         stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
-        return frozenset(Partition(*place) for place, at in stored.items() if at.metadata == COMMITTED_BY)
+        return frozenset(Partition(*part) for part, at in stored.items() if at.metadata == COMMITTED_BY)
 
     def settled_members(self, group: str, seconds: float | None = None) -> frozenset[GroupMember]:
         """Return the members of a consumer group that is not rebalancing; none while it is."""
@@ -300,10 +300,10 @@ class Cluster:
                 _raise_if_retriable(fault)
             return faults
 
-        for place, fault in self._call(store).items():
+        for target, fault in self._call(store).items():
             if fault is not kafka_errors.NoError:
                 raise BrokerError(
-                    f"the positions of group {group!r} in {place.topic} could not be stored: {fault.__name__}; "
+                    f"the positions of group {group!r} in {target.topic} could not be stored: {fault.__name__}; "
                     "check that no other program uses this group, and this user's permissions"
                 )
 
@@ -366,8 +366,8 @@ class Cluster:
         if not wanted:
             return {}
         specs = {TopicPartition(*partition): spec for partition, spec in wanted.items()}
-        found = self._call(lambda admin: admin.list_partition_offsets(specs, isolation), seconds)
-        return {Partition(*place): offset.offset for place, offset in found.items()}
+        offsets = self._call(lambda admin: admin.list_partition_offsets(specs, isolation), seconds)
+        return {Partition(*part): offset.offset for part, offset in offsets.items()}
 
     def _call(self, request: Callable[[Any], T], seconds: float | None = None) -> T:
         """Return the answer to a request, repeated until the time is up.

@@ -87,8 +87,8 @@ class Delivery(ABC):
         BrokerError
             If a topic is missing.
         """
-        found = self.cluster.require_topics(self.topics)
-        self._partitions = {topic: found[topic].partitions for topic in self.topics}
+        topics = self.cluster.require_topics(self.topics)
+        self._partitions = {topic: topics[topic].partitions for topic in self.topics}
 
     def open(self) -> None:
         """Open the writer. Every sink may call this."""

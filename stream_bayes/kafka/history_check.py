@@ -64,9 +64,9 @@ class HistoryCheck:
             for part, at in offsets.items()
             if state.beginnings.get(part, 0) <= at < state.ends.get(part, 0)
         }
-        found: dict[Partition, Mark] = {}
+        marks: dict[Partition, Mark] = {}
         if not wanted:
-            return found
+            return marks
         with self._open_reader() as reader:
             reader.assign(wanted)
             left = set(wanted)
@@ -76,7 +76,7 @@ class HistoryCheck:
                     for message in reader.poll(POLL_LIMIT, POLL_SECONDS):
                         part = message.partition
                         if message.offset == wanted[part]:
-                            found[part] = mark_of(message)
+                            marks[part] = mark_of(message)
                     done = {part for part in left if reader.position(part) > wanted[part]}
                     left -= done
                     if done and left:
@@ -89,4 +89,4 @@ class HistoryCheck:
                         f"Kafka at {self._source.connection} sent no record of {sorted(left)} in "
                         f"{self._source.connection.seconds:g} seconds; check its brokers"
                     )
-        return found
+        return marks

@@ -83,15 +83,15 @@ class Subscription:
         """Milliseconds between two heartbeats: by the answer, a member learns that the group rebalances."""
         return min(self.session_ms // 4, MOST_HEARTBEAT_MS)
 
-    def on_assigned(self, places: Iterable[Any]) -> None:
+    def on_assigned(self, partitions: Iterable[Any]) -> None:
         """Report partitions that came."""
-        numbers = _numbers(places)
+        numbers = _numbers(partitions)
         logger.info("%s assigned the shards %s", self.group, sorted(numbers))
         self.assigned(numbers)
 
-    def on_revoked(self, places: Iterable[Any]) -> None:
+    def on_revoked(self, partitions: Iterable[Any]) -> None:
         """Report partitions that went."""
-        numbers = _numbers(places)
+        numbers = _numbers(partitions)
         logger.info("%s revoked the shards %s", self.group, sorted(numbers))
         self.revoked(numbers)
 
@@ -161,10 +161,10 @@ class PythonMember:
     def _await_partitions(self) -> None:
         """Wait until the client has the partitions: until then it assigns none, and would not assign them later."""
         deadline = time.monotonic() + JOIN_SECONDS
-        known = partial(self._consumer.partitions_for_topic, self._subscription.topic)
+        partitions_now = partial(self._consumer.partitions_for_topic, self._subscription.topic)
         while time.monotonic() < deadline:
             with suppress(BrokerAway, Interrupted), self._translated():
-                if bounded(known, JOIN_SECONDS):
+                if bounded(partitions_now, JOIN_SECONDS):
                     return
             time.sleep(0.05)
         logger.warning(
@@ -230,14 +230,14 @@ class ConfluentMember:
                 on_lost=self._on_revoke,
             )
 
-    def _on_assign(self, consumer: Any, places: Iterable[Any]) -> None:
-        places = list(places)
-        consumer.incremental_assign(places)
-        consumer.pause(places)
-        self._subscription.on_assigned(places)
+    def _on_assign(self, consumer: Any, partitions: Iterable[Any]) -> None:
+        partitions = list(partitions)
+        consumer.incremental_assign(partitions)
+        consumer.pause(partitions)
+        self._subscription.on_assigned(partitions)
 
-    def _on_revoke(self, consumer: Any, places: Iterable[Any]) -> None:
-        self._subscription.on_revoked(places)
+    def _on_revoke(self, consumer: Any, partitions: Iterable[Any]) -> None:
+        self._subscription.on_revoked(partitions)
 
     def poll(self, seconds: float) -> None:
         from confluent_kafka import KafkaError
@@ -262,5 +262,5 @@ class ConfluentMember:
             bounded(self._consumer.close, CLOSE_SECONDS + GRACE_SECONDS + JOIN_SECONDS)
 
 
-def _numbers(places: Iterable[Any]) -> frozenset[int]:
-    return frozenset(place.partition for place in places)
+def _numbers(partitions: Iterable[Any]) -> frozenset[int]:
+    return frozenset(each.partition for each in partitions)

@@ -114,10 +114,10 @@ def _object(line: bytes) -> dict[str, Any] | None:
     ({'sky': {'left': 'grey'}}, None, None)
     """
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def typed_records(source: TypedSource, key: str | None = None, time: str | None = None) -> FileRecords:
@@ -167,8 +167,8 @@ def csv_records(
     except Exhausted:
         rows = []
     source.seek(start)
-    found = inferred_features(source.columns, rows)
-    numeric = {name for name, feature in found.items() if isinstance(feature, Numeric)}
+    features = inferred_features(source.columns, rows)
+    numeric = {name for name, feature in features.items() if isinstance(feature, Numeric)}
 
     def content(row: Mapping[str, str | None]) -> dict[str, Any]:
         given = {name: text for name, text in row.items() if text is not None}

@@ -607,8 +607,8 @@ class JournalRecovery(OffsetRecovery):
         for part, at in state.committed.items():
             if state.is_same(part.source, self._identity_before):
                 positions[part] = max(at, positions.get(part, at))
-        known = reached._replace(positions={**reached.positions, **positions})
-        state, tails = self._with_cost(state, known)
+        origin = reached._replace(positions={**reached.positions, **positions})
+        state, tails = self._with_cost(state, origin)
         if not rebuild:
             for entry in entries:  # not only the newest: a shard has added its first one before this
                 check_identity(state, _identity_in(entry), "the journal")

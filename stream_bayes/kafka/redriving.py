@@ -72,8 +72,8 @@ def redrive(
     gone = skipped = 0
     with ExitStack() as opened:
         cluster = opened.enter_context(closing(Cluster(connection)))
-        found = cluster.require_topics([letters, *topics])
-        places = [Partition(letters, number) for number in range(found[letters].partitions)]
+        by_name = cluster.require_topics([letters, *topics])
+        partitions = [Partition(letters, number) for number in range(by_name[letters].partitions)]
         writer = None
         if not dry_run:
             writer = make_writer(connection, group, TRANSACTION_SECONDS, max_message_bytes)
@@ -81,13 +81,13 @@ def redrive(
             writer.fence()  # ends a transaction that an earlier redrive left open
         reached = cluster.committed_offsets(group)
         starts = {
-            part: max(at, reached.get(part, 0)) for part, at in cluster.beginning_offsets(places).items()
+            part: max(at, reached.get(part, 0)) for part, at in cluster.beginning_offsets(partitions).items()
         }
-        read = [Partition(topic, number) for topic in topics for number in range(found[topic].partitions)]
+        read = [Partition(topic, number) for topic in topics for number in range(by_name[topic].partitions)]
         firsts = cluster.beginning_offsets(read)
         originals = opened.enter_context(closing(make_reader(connection, FETCH_MAX_BYTES)))
         reader = opened.enter_context(closing(make_reader(connection, FETCH_MAX_BYTES)))
-        for messages in _messages(reader, starts, cluster.end_offsets(places)):
+        for messages in _messages(reader, starts, cluster.end_offsets(partitions)):
             decoded = [_letter(message) for message in messages]
             chosen = [letter for letter in decoded if letter is not None and letter.source in topics]
             skipped += len(decoded) - len(chosen)
@@ -146,12 +146,12 @@ def _records(
         part = Partition(letter.source, letter.partition)
         if letter.position >= firsts.get(part, letter.position + 1):
             wanted.setdefault(part, set()).add(letter.position)
-    found: dict[tuple[Partition, Position], Message] = {}
+    records: dict[tuple[Partition, Position], Message] = {}
     for part, offsets in wanted.items():
         for run in _runs(sorted(offsets)):
             for messages in _messages(reader, {part: run[0]}, {part: run[-1] + 1}):
-                found |= {(part, each.offset): each for each in messages if each.offset in offsets}
-    return found
+                records |= {(part, each.offset): each for each in messages if each.offset in offsets}
+    return records
 
 
 def _runs(offsets: Sequence[Position]) -> Iterator[list[Position]]:

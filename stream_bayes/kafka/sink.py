@@ -175,6 +175,6 @@ def _position_headers(name: str, source: str, partition: int) -> tuple[Header, H
 def size_of(key: bytes | None, value: bytes, headers: Sequence[Header]) -> int:
     """Return an upper bound of a record's bytes."""
     size = len(value) + RECORD_OVERHEAD if key is None else len(key) + len(value) + RECORD_OVERHEAD
-    for name, held in headers:
-        size += len(name) + len(held)
+    for name, content in headers:
+        size += len(name) + len(content)
     return size

@@ -283,14 +283,14 @@ class KafkaSource:
             if self.share is not None and self.share.partitions not in (None, topic.partitions):
                 raise SourceError(keys_moved(f"topic {name!r}", self.share.partitions, topic.partitions))
         first, step = (0, 1) if self.share is None else self.share[:2]
-        found = [
+        partitions = [
             Partition(name, number)
             for name in self.decoders
             for number in range(first, topics[name].partitions, step)
         ]
         if self.commands is not None and self._has_commands(self.commands):
-            found.append(Partition(self.commands))
-        return found
+            partitions.append(Partition(self.commands))
+        return partitions
 
     def _has_commands(self, topic: str) -> bool:
         """Return True if the topic of commands exists, and this user may describe it."""

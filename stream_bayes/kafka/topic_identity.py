@@ -37,7 +37,7 @@ def check_identity(state: ClusterState, recorded: Mapping[str, Any], where: str)
             )
 
 
-def check_not_recreated(ids: MutableMapping[str, str], topic: str, found: str) -> None:
+def check_not_recreated(ids: MutableMapping[str, str], topic: str, present: str) -> None:
     """Remember the id of a topic seen for the first time, and refuse another one later.
 
     Examples
@@ -48,5 +48,5 @@ def check_not_recreated(ids: MutableMapping[str, str], topic: str, found: str) -
     Traceback (most recent call last):
     stream_bayes.errors.SourceError: topic 'orders' was deleted and recreated while it was read
     """
-    if ids.setdefault(topic, found) != found:
+    if ids.setdefault(topic, present) != present:
         raise SourceError(f"topic {topic!r} was deleted and recreated while it was read")

@@ -206,14 +206,14 @@ class Service:
     async def _view(self, name: str | None = None) -> View:
         """Return the newest view of the pipeline's own model, or of the challenger of a name."""
         challenger = None if name in (None, self.traits.name) else name
-        found = self.board.status.get("challengers", {})
-        if challenger is not None and challenger not in found:
-            models = shown([self.traits.name, *found])
+        challengers = self.board.status.get("challengers", {})
+        if challenger is not None and challenger not in challengers:
+            models = shown([self.traits.name, *challengers])
             raise Refused(
                 404, "no-such-model", f"there is no model {shown(challenger)}; the models are {models}"
             )
-        if challenger is not None and found[challenger]["failure"] is not None:
-            reason = found[challenger]["failure"]
+        if challenger is not None and challengers[challenger]["failure"] is not None:
+            reason = challengers[challenger]["failure"]
             raise Refused(409, "dropped", f"the challenger {shown(challenger)} was dropped: {reason}")
         view = await self.board.fresh_view(challenger)
         if view is not None:
@@ -488,9 +488,11 @@ class Service:
     def _check_correction(self, key: Any, label: Any) -> None:
         """Refuse to correct a sample of the history if the model cannot unlearn it: it would be a dead letter."""
         fault, entry = self.traits.no_corrections, self.board.history.of_key(key)
-        known = None if entry is None else entry["label"]
-        if fault is not None and known is not None and known != as_json(label):
-            detail = f"{fault}: {shown(key)} was learned as {shown(known)}, and stays so. {CORRECTABLE}"
+        label_before = None if entry is None else entry["label"]
+        if fault is not None and label_before is not None and label_before != as_json(label):
+            detail = (
+                f"{fault}: {shown(key)} was learned as {shown(label_before)}, and stays so. {CORRECTABLE}"
+            )
             raise Refused(409, "no-corrections", detail)
 
     async def check(self, request: Request) -> Response:

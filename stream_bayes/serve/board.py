@@ -257,12 +257,12 @@ class Board:
             return answer
         outcome = self._outcomes[position] = loop.create_future()
         try:
-            found: dict[str, Any] = answer | await asyncio.wait_for(outcome, PATIENCE)
+            outcome_of_label: dict[str, Any] = answer | await asyncio.wait_for(outcome, PATIENCE)
         except TimeoutError:
             return answer
         finally:
             self._outcomes.pop(position, None)
-        return found
+        return outcome_of_label
 
     # -- followers ----------------------------------------------------------------------------------------------------
 
@@ -284,19 +284,19 @@ class Board:
 
 def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
     """Return the measures of a stream's predictions as JSON values."""
-    found: dict[str, Any] = {}
+    evaluation: dict[str, Any] = {}
     if isinstance(losses, NumberLosses):
         for name in ("cumulative", "windowed", "fading"):
             numbers = getattr(losses, name)
-            found[name] = {
+            evaluation[name] = {
                 **as_json(numbers.as_dict()),
                 "weight": as_json(numbers.weight),
                 "pit": numbers.pit,
             }
-        return found | {"unanswered": losses.unanswered, "level": losses.level}
+        return evaluation | {"unanswered": losses.unanswered, "level": losses.level}
     for name in ("cumulative", "windowed", "fading"):
         measures = getattr(losses, name)
-        found[name] = {
+        evaluation[name] = {
             **as_json(measures.as_dict()),
             "majority_accuracy": as_json(measures.majority_accuracy),
             "no_change_accuracy": as_json(measures.no_change_accuracy),
@@ -304,18 +304,18 @@ def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
             "weight": as_json(measures.weight),
             "by_label": measures_by_label(measures),
         }
-    found["cumulative"]["accuracy_interval"] = as_json(losses.cumulative.accuracy_interval())
-    found["reliability"] = [
+    evaluation["cumulative"]["accuracy_interval"] = as_json(losses.cumulative.accuracy_interval())
+    evaluation["reliability"] = [
         {"weight": each.weight, "confidence": each.confidence, "accuracy": each.accuracy}
         for each in losses.windowed.reliability
     ]
     confusion = losses.confusion()
-    found["confusion"] = {
+    evaluation["confusion"] = {
         "labels": [label_name(label) for label in losses.labels],
         "cells": [[as_json(label), as_json(answer), weight] for (label, answer), weight in confusion.items()],
     }
-    found["unanswered"] = losses.unanswered
-    return found
+    evaluation["unanswered"] = losses.unanswered
+    return evaluation
 
 
 def measures_by_label(measures: Measures) -> dict[str, dict[str, Any]]:

@@ -150,5 +150,5 @@ class ComparedModels:
 
 
 def _figures(checkpoint: Checkpoint) -> dict[str, Any]:
-    found = checkpoint.fading
-    return {name: getattr(found, name) for name in found.__struct_fields__}
+    fading = checkpoint.fading
+    return {name: getattr(fading, name) for name in fading.__struct_fields__}

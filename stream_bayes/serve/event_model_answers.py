@@ -123,11 +123,11 @@ class EventModelAnswers(ModelAnswers):
                 if targets is not None:
                     raise
                 without_values.append(label_name(name))
-        found = {
+        answers = {
             "log_probability": as_json(0.0 - self.model.score_one(given)) if given else 0.0,
             "is_density": bool(numeric),  # of numbers there is a density alone
         }
-        return {"posteriors": posteriors, "evidence": found, "without_values": without_values}
+        return {"posteriors": posteriors, "evidence": answers, "without_values": without_values}
 
     def _posterior(self, name: Any, given: Mapping[Any, Any], level: float) -> dict[str, Any]:
         answer = (

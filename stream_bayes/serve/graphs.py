@@ -35,8 +35,8 @@ def graph_of(
     if not 0 < len(names) <= MOST_NODES:
         return None
     nodes = [Node(visible(name), _rows(values.get(name, ()))) for name in names]
-    place = {name: number for number, name in enumerate(names)}
-    links = [Link(place[parent], place[child]) for parent, child in dict.fromkeys(edges) if parent != child]
+    index = {name: number for number, name in enumerate(names)}
+    links = [Link(index[parent], index[child]) for parent, child in dict.fromkeys(edges) if parent != child]
     placed = graph_layout(nodes, links)
     return {
         "width": round(placed.width, 2),

@@ -111,5 +111,5 @@ def label_sink(config: PipelineConfig, directory: Path) -> Callable[[], LabelSin
     if config.source.reads_topics:
         return lambda: config.source.label_topic(config)
     assert config.snapshots is not None
-    place = directory / config.snapshots.directory
-    return lambda: LabelWriter(place)
+    snapshots = directory / config.snapshots.directory
+    return lambda: LabelWriter(snapshots)

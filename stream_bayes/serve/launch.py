@@ -171,10 +171,10 @@ def _hello(
 
 def _model_tables(config: PipelineConfig) -> list[tuple[str | None, dict[str, Any]]]:
     """Return the part of a pipeline file that makes its model, and that of each challenger, by name."""
-    found: list[tuple[str | None, PipelineConfig]] = [(None, config)]
-    found += [(each.name, config.challenging(each.name)) for each in config.challengers]
+    configs: list[tuple[str | None, PipelineConfig]] = [(None, config)]
+    configs += [(each.name, config.challenging(each.name)) for each in config.challengers]
     return [
-        (name, _model_table(own)) for name, own in found if own.transformers or own.model.rule() is not None
+        (name, _model_table(own)) for name, own in configs if own.transformers or own.model.rule() is not None
     ]
 
 

@@ -38,14 +38,14 @@ class _Figures:
             ("serve_followers", "gauge", "Readers of the events.", len(board.followers)),
             ("serve_followers_dropped", "counter", "Readers that were too slow.", board.dropped_followers),
         ]
-        found = []
+        families = []
         for name, kind, text, value in figures:
             if value is None:
                 continue
             metric = Metric(f"stream_bayes_{name}", text, kind)
             metric.add_sample(f"stream_bayes_{name}{'_total' * (kind == 'counter')}", own, float(value))
-            found.append(metric)
-        return [*found, self._refusals.metric(own)]
+            families.append(metric)
+        return [*families, self._refusals.metric(own)]
 
 
 def metrics_text(board: Board, refusals: Refusals) -> bytes:

@@ -126,15 +126,15 @@ class ModelAnswers:
             answers = AnswerColumns(table, model.store.encoder.labels.values)
             if refused is not None:
                 raise BadValue(f"event {len(answers)}: {refused}") from refused
-            found = answers.named(lambda label: label)
+            probabilities = answers.named(lambda label: label)
             named, decided = answers.named(label_name), answers.decide(self.decide)
         else:
-            found = [self._probabilities(x) for x in xs]
-            named = [{label_name(label): p for label, p in answer.items()} for answer in found]
-            decided = [self.decide(answer) for answer in found]
+            probabilities = [self._probabilities(x) for x in xs]
+            named = [{label_name(label): p for label, p in answer.items()} for answer in probabilities]
+            decided = [self.decide(answer) for answer in probabilities]
         predictions = [
             {"prediction": as_json(decision), "probabilities": answer, **self._label_sets(raw)}
-            for decision, answer, raw in zip(decided, named, found, strict=True)
+            for decision, answer, raw in zip(decided, named, probabilities, strict=True)
         ]
         if level is not None:
             for prediction, x in zip(predictions, xs, strict=True):
@@ -163,10 +163,10 @@ class ModelAnswers:
             return []
         unknown = sorted({name for x in xs for name in x if name not in encoder.features})
         if unknown and not ignore_unknown:
-            known = [
+            names_of_model = [
                 name for name in encoder.features if isinstance(name, str)
             ]  # others are of columns of numbers
-            names = "; ".join(f"{shown(name)}{closest(name, known)}" for name in unknown[:5])
+            names = "; ".join(f"{shown(name)}{closest(name, names_of_model)}" for name in unknown[:5])
             more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
             raise UnknownFeature(
                 f"the model has learned no feature {names}{more}. GET v1/model lists the features; send "
@@ -302,9 +302,9 @@ class ModelAnswers:
                 raise UnknownFeature(f"the network has no variable {shown(name)}{closest(name, variables)}")
         answer: dict[str, Any] = {}
         if most_probable:
-            found = model.most_probable(given)
-            answer["most_probable"] = {label_name(v): as_json(value) for v, value in found.items()}
-            answer["log_probability"] = as_json(found.log_probability)
+            assignment = model.most_probable(given)
+            answer["most_probable"] = {label_name(v): as_json(value) for v, value in assignment.items()}
+            answer["log_probability"] = as_json(assignment.log_probability)
         unknown = [v for v in variables if net.states[v][0] is None]
         if targets is None and not unknown:
             posteriors = model.marginals(given, level=level)
@@ -406,7 +406,7 @@ class ModelAnswers:
         }
 
     def _features(self, learner: BayesClassifier) -> list[dict[str, Any]]:
-        found = []
+        features = []
         prior = learner.class_prior_ if learner.classes_ else {}
         for name, feature in list(learner.store.encoder.features.items())[: MOST_FEATURES * 2]:
             tables: dict[Any, Any] | None = None
@@ -415,7 +415,7 @@ class ModelAnswers:
             except (StreamBayesError, ValueError, KeyError, ZeroDivisionError):
                 tables = None  # a learner without such tables
             values = [] if feature.vocabulary is None else list(feature.vocabulary.values)
-            found.append(
+            features.append(
                 {
                     "name": label_name(name),
                     "kind": "numeric" if feature.measured else "nominal",
@@ -425,7 +425,7 @@ class ModelAnswers:
                     "information": None if tables is None else as_json(_information(tables, prior)),
                 }
             )
-        return found
+        return features
 
     @property
     def reads_messages(self) -> bool:
@@ -447,8 +447,8 @@ class ModelAnswers:
 
 
 def _intervals(posterior: Any) -> dict[str, Any] | None:
-    found = getattr(posterior, "intervals", None)
-    return None if not found else {label_name(value): as_json(pair) for value, pair in found.items()}
+    intervals = getattr(posterior, "intervals", None)
+    return None if not intervals else {label_name(value): as_json(pair) for value, pair in intervals.items()}
 
 
 def _shortened(tables: Mapping[Any, Any]) -> dict[str, Any]:
@@ -490,13 +490,13 @@ def _information(tables: Mapping[Any, Any], prior: Mapping[Any, float]) -> float
 
 def _gaussian_information(tables: Mapping[Any, Any], shares: Mapping[Any, float]) -> float:
     """Return an upper estimate: the mixture as one Gaussian has at least the mixture's entropy."""
-    known = {label: t for label, t in tables.items() if t["sd"] and t["sd"] > 0.0 and shares[label] > 0.0}
-    weight = sum(shares[label] for label in known)
-    if not known or weight <= 0.0:
+    spread = {label: t for label, t in tables.items() if t["sd"] and t["sd"] > 0.0 and shares[label] > 0.0}
+    weight = sum(shares[label] for label in spread)
+    if not spread or weight <= 0.0:
         return 0.0
-    mean = sum(shares[label] * t["mean"] for label, t in known.items()) / weight
+    mean = sum(shares[label] * t["mean"] for label, t in spread.items()) / weight
     variance = (
-        sum(shares[label] * (t["sd"] ** 2 + (t["mean"] - mean) ** 2) for label, t in known.items()) / weight
+        sum(shares[label] * (t["sd"] ** 2 + (t["mean"] - mean) ** 2) for label, t in spread.items()) / weight
     )
-    within = sum(shares[label] * math.log(t["sd"]) for label, t in known.items()) / weight
+    within = sum(shares[label] * math.log(t["sd"]) for label, t in spread.items()) / weight
     return max(0.5 * math.log(variance) - within, 0.0)

@@ -44,7 +44,7 @@ def label_name(label: Any) -> str:
     return str(label)
 
 
-def by_text(text: str, known: Any) -> Any:
+def by_text(text: str, values: Any) -> Any:
     """Return the known label or value that this text stands for; the text itself if there is none.
 
     Examples
@@ -52,6 +52,6 @@ def by_text(text: str, known: Any) -> Any:
     >>> by_text("12", ["11", 12.0]), by_text("12", [12.0, "12"]), by_text("13", [12.0])
     (12.0, '12', '13')
     """
-    if text in known:
+    if text in values:
         return text
-    return next((each for each in known if label_name(each) == text or is_spelling(text, each)), text)
+    return next((each for each in values if label_name(each) == text or is_spelling(text, each)), text)

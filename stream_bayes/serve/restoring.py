@@ -57,7 +57,7 @@ def view_of(
             else ModelAnswers(model, decide, sets, surprises)
         )
 
-    positions = [[*place, at] for place, at in snapshot.positions.items()]
+    positions = [[*part, at] for part, at in snapshot.positions.items()]
     view = View(copy, generation, positions, snapshot.clock, moment)
     evaluation: dict[str, Any] = {}
     if scores is not None:
@@ -76,16 +76,16 @@ def _surprises(saved: Any) -> Surprises | None:
 
 
 def _model(name: str, state: Mapping[str, Any], make: Callable[[], Any] | None, key: bytes | None) -> Any:
-    found = restored(name, state, key)
-    if found is not None:
-        return found
+    model = restored(name, state, key)
+    if model is not None:
+        return model
     from stream_bayes.errors import NotSupported
     from stream_bayes.saving.river.drift_logs import answering_state
     from stream_bayes.saving.river.model_state import restore_model
 
     answering = answering_state(state)
-    if answering is not None and (found := restored(str(answering["learner"]), answering)) is not None:
-        return found
+    if answering is not None and (model := restored(str(answering["learner"]), answering)) is not None:
+        return model
     if make is None:
         raise NotSupported(
             f"a {name} can be served only by the pipeline that made it: add [serve] to its file, or run with --serve"

@@ -32,7 +32,7 @@ class View:
         self._make = make
         self.loop_copy = make()
         self.generation = generation
-        self.positions = [list(place) for place in positions]
+        self.positions = [list(part) for part in positions]
         self.processed = processed
         self.moment = time.time() if moment is None else moment
         self._worker_copy: ModelAnswers | None = None

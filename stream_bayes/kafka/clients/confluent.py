@@ -153,8 +153,8 @@ class ConfluentReader:
             self._consumer.resume([TopicPartition(*partition) for partition in partitions])
 
     def close(self) -> None:
-        held, self._consumer = [self._consumer], None
-        _end_within_limit(self._connection, held, _close)
+        consumers, self._consumer = [self._consumer], None
+        _end_within_limit(self._connection, consumers, _close)
 
 
 class ConfluentWriter:
@@ -257,11 +257,11 @@ class ConfluentWriter:
 
     def _group_metadata(self, group: str) -> Any:
         with translated_errors(self._connection):
-            held = [Consumer(self._connection.confluent_settings() | {"group.id": group}, logger=logger)]
+            consumers = [Consumer(self._connection.confluent_settings() | {"group.id": group}, logger=logger)]
             try:
-                return bounded(held[0].consumer_group_metadata, LOCAL_SECONDS)
+                return bounded(consumers[0].consumer_group_metadata, LOCAL_SECONDS)
             finally:
-                _end_within_limit(self._connection, held, _close)
+                _end_within_limit(self._connection, consumers, _close)
 
     def commit(self) -> None:
         self._call(self._producer.commit_transaction, self._timeout)
@@ -284,8 +284,8 @@ class ConfluentWriter:
             raise Interrupted(f"{left} records were not accepted")
 
     def close(self) -> None:
-        held, self._producer = [self._producer], None
-        _end_within_limit(self._connection, held, _purge)
+        producers, self._producer = [self._producer], None
+        _end_within_limit(self._connection, producers, _purge)
 
 
 def _close(consumer: Any) -> None:
@@ -298,16 +298,16 @@ def _purge(producer: Any) -> None:
     producer.flush(0)
 
 
-def _end_within_limit(connection: Connection, held: list[Any], end: Callable[[Any], None]) -> None:
+def _end_within_limit(connection: Connection, clients: list[Any], end: Callable[[Any], None]) -> None:
     """End a client within the time limit.
 
-    `held` has the last reference to it. The thread that ends the client drops that reference, for its destructor waits
-    for the client's threads too.
+    `clients` has the last reference to it. The thread that ends the client drops that reference, for its destructor
+    waits for the client's threads too.
     """
 
     def end_and_drop() -> None:
-        end(held.pop())
+        end(clients.pop())
 
-    if held[0] is not None:
+    if clients[0] is not None:
         with suppress(BrokerError), translated_errors(connection):
             bounded(end_and_drop, CLOSE_SECONDS + GRACE_SECONDS)

@@ -121,10 +121,10 @@ class Connection:
             from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
             kinds = (KafkaAdminClient, KafkaConsumer, KafkaProducer)
-            known = {name.replace("_", ".") for kind in kinds for name in kind.DEFAULT_CONFIG}
+            names = {name.replace("_", ".") for kind in kinds for name in kind.DEFAULT_CONFIG}
             for name in self.settings:
-                if name not in known:
-                    raise BadValue(f"settings: kafka-python has no {name!r}{closest(name, known)}")
+                if name not in names:
+                    raise BadValue(f"settings: kafka-python has no {name!r}{closest(name, names)}")
             return
         if find_spec("confluent_kafka") is None:
             return  # reported with a remedy when the client is made

@@ -170,8 +170,8 @@ class PythonReader:
         self._partitions = {TopicPartition(*partition): partition for partition in positions}
         with translated_errors(self._connection):
             self._consumer.assign(list(self._partitions))
-            for place, partition in self._partitions.items():
-                self._consumer.seek(place, positions[partition])
+            for part, partition in self._partitions.items():
+                self._consumer.seek(part, positions[partition])
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         try:
@@ -187,14 +187,14 @@ class PythonReader:
             raise
         return [
             Message(
-                self._partitions[place],
+                self._partitions[part],
                 record.offset,
                 record.timestamp / 1000 if record.timestamp is not None and record.timestamp >= 0 else None,
                 record.key,
                 record.value,
                 record.leader_epoch,
             )
-            for place, records in polled.items()
+            for part, records in polled.items()
             for record in records
         ]
 

@@ -42,9 +42,9 @@ class ClientCredentials:
         seconds: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        place = urlsplit(token_url)
-        if place.scheme != "https" and not (
-            place.scheme == "http" and place.hostname in ("localhost", "127.0.0.1")
+        url = urlsplit(token_url)
+        if url.scheme != "https" and not (
+            url.scheme == "http" and url.hostname in ("localhost", "127.0.0.1")
         ):
             raise BadValue(f"token_url: expected an https address, got {shown(token_url)}")
         self.token_url = token_url

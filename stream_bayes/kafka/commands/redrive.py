@@ -76,10 +76,10 @@ def _redrive_files(file: Path, dry_run: bool, json: bool) -> None:
         raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to go on from")
     engine = build(config, file.parent)
     engine.run(0)  # raises if another process writes the outputs
-    places = engine.step.dead_letters.take_places()
-    if places is None:
+    positions = engine.step.dead_letters.take_places()
+    if positions is None:
         raise BadConfig(f"{file}: there were more dead letters than are remembered; run it with --rebuild")
-    letters, learned = sum(map(len, places.values())), engine.step.learned
+    letters, learned = sum(map(len, positions.values())), engine.step.learned
     if not dry_run and letters:
         with closing(LabelWriter(file.parent / config.snapshots.directory, name=COMMANDS)) as writer:
             writer.write(encode_redrive())
