@@ -33,7 +33,9 @@ def programs(tmp_path: Path) -> Path:
     return command.parent
 
 
-def delivered(raw: bytes, home: Path, programs: Path, box: Path) -> dict[str, bytes]:
+def delivered(
+    raw: bytes, home: Path, programs: Path, box: Path, recipe: Path = EXAMPLES / "procmailrc"
+) -> dict[str, bytes]:
     """Deliver a mail by procmail; return the new mails by folder."""
     command = [
         "/usr/bin/procmail",
@@ -42,7 +44,7 @@ def delivered(raw: bytes, home: Path, programs: Path, box: Path) -> dict[str, by
         f"MAILDIR={box}",
         f"DEFAULT={box}/",
         f"LOGFILE={box / 'log'}",
-        str(EXAMPLES / "procmailrc"),
+        str(recipe),
     ]
     (box / "new").mkdir(parents=True)
     subprocess.run(command, input=raw, check=True, timeout=120, cwd=box)
@@ -65,6 +67,17 @@ def test_each_mail_goes_to_the_folder_of_its_verdict(
     assert found == folder
     assert mail.count(b"X-Stream-Bayes: ") == 1 and b"X-Stream-Bayes: " + verdict in mail
     assert mail.rstrip().endswith(raw.rstrip())  # an mbox's blank line follows
+
+
+def test_the_recipe_of_the_page_delivers_without_a_complaint(
+    trained: Path, programs: Path, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "spam.md").read_text("utf-8")
+    recipe = tmp_path / "procmailrc"
+    recipe.write_text(":0fw\n" + page.partition("```\n:0fw\n")[2].partition("```")[0])
+    found = delivered(CERTAIN_SPAM, trained, programs, tmp_path / "Maildir", recipe)
+    assert list(found) == ["spam"]
+    assert "fail" not in (tmp_path / "Maildir" / "log").read_text("utf-8").lower()
 
 
 def test_a_mail_passes_unchanged_if_the_state_is_broken(programs: Path, tmp_path: Path) -> None:
