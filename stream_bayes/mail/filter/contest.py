@@ -13,7 +13,7 @@ from typing import Final
 
 from stream_bayes.mail.filter.calibration import ScoreCurve
 from stream_bayes.mail.filter.receipts import Receipts
-from stream_bayes.mail.filter.rehearsal import Rehearsal
+from stream_bayes.mail.filter.rehearsal import Rehearsal, review_is_due
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.tokens import Bag
@@ -60,6 +60,8 @@ class Contest:
                 self._rehearse(1 - label)
             if self.rehearsal.replay_is_due(self.receipts.of_each, label, self.clock):
                 self.replay()
+            elif self.scorer.doubts_labels and self.calibration.doubt and review_is_due(self.clock):
+                self._learn_all_again(self.calibration.doubt)
 
     @property
     def clock(self) -> int:
@@ -89,15 +91,20 @@ class Contest:
 
     def _replay(self, doubt: float) -> None:
         """Learn all messages with a receipt again, with this share of labels held to be wrong, and calibrate."""
-        receipts, keys = self.receipts.by_id, self.receipts.mixed()
+        self._learn_all_again(doubt)
+        receipts = self.receipts.by_id
+        self.calibration.refit(
+            [(self.scorer.score_without(receipts[key]), receipts[key].label) for key in self.receipts.mixed()]
+        )
+
+    def _learn_all_again(self, doubt: float) -> None:
+        """Learn all messages with a receipt again, mixed, with this share of labels held to be wrong."""
+        receipts = self.receipts.by_id
         for receipt in receipts.values():
             self.scorer.unlearn(receipt)
-        for key in keys:
+        for key in self.receipts.mixed():
             _, receipt = self.scorer.learn_again(replace(receipts[key], doubt=doubt))
             self.receipts.put(key, receipt)
-        self.calibration.refit(
-            [(self.scorer.score_without(receipts[key]), receipts[key].label) for key in keys]
-        )
 
     def replay_if_young(self) -> None:
         """Replay a young filter after a change of what it has learned."""

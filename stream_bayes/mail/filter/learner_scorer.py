@@ -47,6 +47,8 @@ class LearnerScorer:
         self.units_learned = [0, 0]
         self.version = 0
 
+    doubts_labels = False
+
     @property
     def can_replay(self) -> bool:
         """True unless the learner fades: the order of its messages is then part of the model."""

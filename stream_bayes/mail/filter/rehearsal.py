@@ -1,12 +1,15 @@
 """Rehearsal: learning earlier messages again, so that their order makes no difference.
 
 People train all ham first and then all spam, or a folder at a time. A linear model that learns from each message then
-drifts to the label of the day, and the calibration sees scores of one label only. Two things are done about it.
+drifts to the label of the day, and the calibration sees scores of one label only. Three things are done about it.
 
 - A replay learns all messages with a receipt again, in the order of a hash of their ids: margin and calibration are
   then those of a mixed stream, in whatever order the messages came. While a filter is young, it is replayed each time
   it has grown by a tenth, and after each correction. A filter that learned hardly any messages of one label at first
   stays young until it has learned 200: the scores that it gave at first are not those that it gives later.
+- While some labels are held to be wrong, all messages with a receipt are learned again each time their number has
+  doubled. A wrong label that was believed when it came is then contradicted by what was learned since, and counts
+  little. The calibration keeps the scores that were given.
 - During a run of one label each message is followed by earlier ones of the other label, which are taken back, scored
   and learned as if they came now. When that has been done often enough, a replay follows.
 
@@ -22,7 +25,7 @@ from typing import Any, Final
 
 from stream_bayes.core.values.checks import expect
 
-__all__ = ["Rehearsal"]
+__all__ = ["Rehearsal", "review_is_due"]
 
 CHANCE: Final = math.log(
     1e9
@@ -157,6 +160,17 @@ class Rehearsal:
         self.label, self.before, self.cursors = state["label"], (share, changes), list(cursors)
         for name, number in numbers.items():
             setattr(self, name, number)
+
+
+def review_is_due(clock: int) -> bool:
+    """Return True if the messages of a filter have doubled once more, past its youth.
+
+    Examples
+    --------
+    >>> [clock for clock in range(10_000) if review_is_due(clock)]
+    [1200, 2400, 4800, 9600]
+    """
+    return clock > YOUNG and math.log2(clock / YOUNG).is_integer()
 
 
 def _has_grown(before: int, now: int) -> bool:

@@ -46,6 +46,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def doubts_labels(self) -> bool:
+        """True if a label that is probably wrong counts little."""
+        ...
+
+    @property
     def is_trained(self) -> bool:
         """True if anything was learned or imported."""
         ...

@@ -62,7 +62,7 @@ class TokenScorer:
         self.prior = [0, 0]  # units of the messages of each label that a prior stands for
         self.version = 0  # never saved
 
-    can_replay = True
+    can_replay = doubts_labels = True
 
     @property
     def is_trained(self) -> bool:

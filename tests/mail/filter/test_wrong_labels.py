@@ -76,6 +76,34 @@ def test_a_wrong_label_counts_little_and_is_unlearned_exactly() -> None:
     )
 
 
+def test_a_wrong_label_that_was_believed_counts_little_once_the_filter_has_doubled() -> None:
+    model, rng = SpamFilter(), np.random.default_rng(0)
+    wrong: set[str] = set()
+    for place, (bag, label) in enumerate(bags(1_200)):
+        if place == 1_199:
+            before, scores = counted(model, wrong), model.unwanted_contest.calibration.recent()
+        elif rng.random() < 0.015:
+            wrong.add(str(place))
+            label = "ham" if label == "spam" else "spam"
+        model.learn_one(bag, label, id=str(place))
+    after = counted(model, wrong)
+    assert after[0] < 0.8 * before[0] and after[1] > 0.95 * before[1] > 0.9
+    assert model.unwanted_contest.calibration.recent()[:1_150] == scores[:1_150]  # those of their time
+    for key in model.ids():
+        model.forget(key)
+    assert model.export_counts()["tokens"] == {}
+
+
+def counted(model: SpamFilter, wrong: set[str]) -> tuple[float, float]:
+    """The mean weights of messages with wrong and with right labels."""
+    receipts = model.unwanted_contest.receipts.by_id
+    shares = {key: receipt.counted / receipt.units for key, receipt in receipts.items()}
+    return (
+        float(np.mean([shares[key] for key in wrong])),
+        float(np.mean([shares[key] for key in shares.keys() - wrong])),
+    )
+
+
 def misordered(wrong: float) -> float:
     """The share of pairs of a ham and a spam of which the ham has the higher score, while labels are wrong."""
     # Of the tokens alone: the second opinion takes some labels to be wrong from the first message on.
