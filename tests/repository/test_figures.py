@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from stream_bayes.learners.catalogue import DECLARED
+from stream_bayes.learners.catalogue import DECLARED, LEARNERS, REGRESSORS, declaration_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -62,3 +62,28 @@ def test_the_cost_of_the_default_is_the_one_that_was_measured_on_every_page() ->
         assert (
             f"some {usual} times as long as AODE ({least} to {most} over {len(streams)} streams)" in text
         ), page
+
+
+VERB_OF = {  # the column of the table of verbs for each method that the README names
+    "predict_interval_one": "intervals",
+    "learn_many": "many rows",
+    "explain_one": "explains features",
+    "unlearn_one": "unlearn",
+    "merge": "merge",
+    "half_life": "half-life",
+}
+
+
+def test_what_the_readme_says_of_all_learners_and_of_most_is_what_their_table_says() -> None:
+    said = re.search(r"Learners also have (.+?)\. Most have (.+?):\n\[a table\]", README, re.DOTALL)
+    assert said is not None
+    every, most = (
+        [VERB_OF[name] for name in re.findall(r"`(\w+)`", part) if name in VERB_OF] for part in said.groups()
+    )
+    assert sorted([*every, *most]) == sorted(VERB_OF.values())
+    names = [*LEARNERS, *REGRESSORS]
+    lacking = {
+        verb: [name for name in names if verb in declaration_of(name).cannot] for verb in VERB_OF.values()
+    }
+    assert [verb for verb in every if lacking[verb]] == []
+    assert [verb for verb in most if not 0 < len(lacking[verb]) < len(names) / 2] == []
