@@ -56,7 +56,7 @@ from river import (
 from river.datasets import synth
 
 from benchmarks.results import KeptResults
-from benchmarks.streams.moa import MOA_REGRESSORS, MoaIntervals, MoaRegressor, missing_part
+from benchmarks.streams.moa import MOA_REGRESSORS, MoaIntervals, MoaRegressor, is_result, missing_part
 from benchmarks.streams.sources import keel_rows
 from stream_bayes import AdaptiveRegression, BayesianRegression
 from stream_bayes.core.events.event import BadRecord
@@ -339,6 +339,8 @@ class Peers:
         try:
             return row | row_of(measure(model, events))
         except Exception as error:  # a peer that cannot read a stream is a result
+            if not is_result(error):
+                raise
             return row | {"error_message": f"{type(error).__name__}: {error}"}
 
 

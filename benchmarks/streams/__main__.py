@@ -12,7 +12,7 @@ from typing import Any
 
 import stream_bayes
 from benchmarks.results import KeptResults
-from benchmarks.streams.moa import MoaClassifier
+from benchmarks.streams.moa import MoaClassifier, is_result
 from benchmarks.streams.models import MODELS
 from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
 from benchmarks.streams.report import compared, report
@@ -39,6 +39,8 @@ def run(model: str, stream: str, events: int, data: Path) -> dict[str, Any]:
             row["experts"] = len(made.experts_)
         return row | score(made, islice(STREAMS[stream].samples(data), events))._asdict()
     except Exception as error:  # a peer that cannot read a stream is a result
+        if not is_result(error):
+            raise
         return row | {"error": f"{type(error).__name__}: {error}"}
 
 

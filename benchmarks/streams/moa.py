@@ -22,6 +22,7 @@ __all__ = [
     "MoaIntervals",
     "MoaLearner",
     "MoaRegressor",
+    "is_result",
     "missing_part",
 ]
 
@@ -36,6 +37,11 @@ def missing_part() -> str:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         return "there is no Java"
     return ""
+
+
+def is_result(error: Exception) -> bool:
+    """Return False for the error of a run whose Java was stopped, as a signal to end does; True for a peer's own."""
+    return type(error).__name__ != "JVMNotRunning"
 
 
 class MoaLearner:

@@ -85,6 +85,13 @@ class Fails(Doubles):
         raise KeyError("column 2")
 
 
+class Stopped(Doubles):
+    """A peer whose Java is stopped."""
+
+    def predict_one(self, x: dict[str, Any]) -> float:
+        raise type("JVMNotRunning", (Exception,), {})("Java Virtual Machine is not running")
+
+
 def keel_table(path: Path, rows: int = 60) -> None:
     lines = [f"{k % 9}, {'ab'[k % 2]}, {2 * (k % 9) + 5 * (k % 2)}.5" for k in range(rows)]
     path.write_text("@relation made\n@inputs n, c\n@data\n" + "\n".join(lines))
@@ -162,8 +169,12 @@ def test_a_kept_result_is_read_again_and_one_of_another_setting_is_not(
     assert len(changed) == 3
     keel_table(tmp_path / "made.dat", rows=50)
     assert learned() == 50 + 50 + 1  # other events; that of MOA is left blank
-    last = capsys.readouterr()
-    assert last.err == ""
+
+    monkeypatch.setitem(regression.PEERS, "doubles", Stopped)
+    before = kept.read_text()
+    with pytest.raises(Exception, match="Java Virtual Machine is not running"):
+        learned()
+    assert kept.read_text() == before  # a run that is stopped is no result
 
 
 def test_regressors_and_intervals_of_moa_have_the_methods_of_river(monkeypatch: pytest.MonkeyPatch) -> None:

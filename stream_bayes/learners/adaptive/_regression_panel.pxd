@@ -95,6 +95,7 @@ cdef class RegressionPanel:
     cdef recall(self, memory)
     cdef double in_units(self, double target) noexcept
     cpdef predict(self, Row row, memory=*)
+    cdef double mean_point(self) noexcept
     cdef ask_experts(self)
     cdef double confine(self, double location) noexcept
     cdef stack(self)

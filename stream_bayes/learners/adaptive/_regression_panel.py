@@ -5,7 +5,7 @@
     columns -> experts  regressions on columns, with hinges, with waves, with products; neighbours; recent means;
                         the last target; a tree of regressions
     experts -> point    experts, regressions on what the experts give (stackers), their median, and the mixture's mean:
-                        whichever has the least fading squared error
+                        their mean, weighed by fading squared errors, near the one with the least
     experts -> forecast `ForecastMixture` of all these but the last, with its tails corrected
 
 Everything is in deviations of the target from its mean. Units, knots and waves are set anew after 4 events, 8, ...,
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import cos, erfc, fabs, isnan, sqrt
+from cython.cimports.libc.math import cos, erfc, exp, fabs, isnan, log, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
@@ -61,6 +61,9 @@ FAR_IN_ROW = 8  # events whose target or number is that far before units are set
 LARGEST_ERROR = cython.declare(cython.double, 25.0)
 BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no location lies farther outside
 ERROR_RATE = cython.declare(cython.double, 0.005)
+SHARPNESS = cython.declare(
+    cython.double, 0.25
+)  # of the weights of points: by so many of the events, ratios of errors
 EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter
 LEAST_MATTER = cython.declare(cython.double, 0.05)
 LEAST_TO_FILL = cython.declare(cython.Py_ssize_t, 10)  # events, before columns are estimated from others
@@ -79,6 +82,8 @@ NORMAL_TAILS = (  # of the standard normal distribution
     2.5758293035489004,
 )
 TAIL_RATE = cython.declare(cython.double, 0.01)
+# Events after which the outer tails slow down, to half their rate: their own swings make intervals narrow and wide.
+EVENTS_TO_SLOW = cython.declare(cython.double, 500.0)
 LEAST_DENSITY = 0.1  # for the size of the steps of outer tails
 LARGEST_SHIFT = cython.declare(cython.double, 4.0)  # of a tail, in normal deviations
 # Events until a tail may be a deviation narrower: early errors make scales too wide, and their tails too narrow for
@@ -362,7 +367,6 @@ class RegressionPanel:
     def predict(self, row: Row, memory=None):
         """Write the points of an event, and its forecast to the mixture; the units are set."""
         k: cython.Py_ssize_t
-        best: cython.Py_ssize_t = 0
         self.recall(memory)
         self.write_columns(row)
         if self.is_fresh:
@@ -380,10 +384,31 @@ class RegressionPanel:
         for k in range(LOCATIONS):
             self.points[k] = self.locations[k]
         self.points[LOCATIONS] = self.mixture.mean()
+        self.point = self.mean_point()
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def mean_point(self) -> cython.double:
+        """Return the mean of the points, weighed by their squared errors as if these were of normal errors, but fewer.
+        A point farther from that with the least error than such errors counts as that far.
+        """
+        k: cython.Py_ssize_t
+        best: cython.Py_ssize_t = 0
+        power: cython.double = SHARPNESS * min(cython.cast(cython.double, self.since), 1.0 / ERROR_RATE)
+        weight: cython.double
+        total: cython.double = 0.0
+        apart: cython.double = 0.0
         for k in range(POINTS):
             if self.errors[k] <= self.errors[best]:
                 best = k
-        self.point = self.points[best]
+        farthest: cython.double = sqrt(self.errors[best])
+        if farthest == 0.0:
+            return self.points[best]
+        for k in range(POINTS):
+            weight = exp(power * log(self.errors[best] / self.errors[k]))
+            total += weight
+            apart += weight * max(-farthest, min(farthest, self.points[k] - self.points[best]))
+        return self.points[best] + apart / total
 
     @cython.cfunc
     def ask_experts(self):
@@ -560,13 +585,16 @@ class RegressionPanel:
         tail: cython.double
         least: cython.double
         narrower: cython.double = self.since / EVENTS_TO_NARROW
+        slower: cython.double = weight * max(0.5, min(1.0, EVENTS_TO_SLOW / self.since))
+        step: cython.double
         rate: cython.double = weight * max(ERROR_RATE, 1.0 / self.since)
         expert: FadingRegression
         below: cython.double = self.mixture.below(y)
         median: cython.double = self.locations[LOCATIONS - 1]
         for k in range(len(TAILS)):
             tail = 0.5 * erfc(-(self.normal_tails[k] + self.tails[k]) / sqrt(2.0))
-            self.tails[k] += weight * self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
+            step = self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
+            self.tails[k] += step * (weight if 0.2 < self.levels[k] < 0.8 else slower)
             if self.levels[k] < 0.2:
                 self.tails[k] = min(narrower, self.tails[k])
             elif self.levels[k] > 0.8:

@@ -74,10 +74,11 @@ class AdaptiveRegression(BayesRegressor):
 
     Notes
     -----
-    The point forecast is an expert, a regression on the experts, their median or their mixture's mean: the one with the
-    least fading squared error. Intervals of 90 % and more reach to it where it lies outside of them. The distribution
-    is a mixture of t distributions about all of them (`ForecastMixture`), weighted by fading likelihood; each tail is
-    then moved by a small step after every target, so that intervals hold their level under drift.
+    The point forecast is a mean of the experts, of regressions on them, of their median and of their mixture's mean,
+    weighted by fading squared errors. What lies farther from the point with the least error than that error counts as
+    that far. Intervals of 90 % and more reach to the forecast where it lies outside of them. The distribution is a
+    mixture of t distributions about all of them (`ForecastMixture`), weighted by fading likelihood; each tail is then
+    moved by a small step after every target, so that intervals hold their level under drift.
 
     The units of features and targets are set after 4 events, 8, ..., 1,024. Later they are set from the newest 1,024
     events once new features have come, 256 events after the last time at the earliest, and from 8 events that lie 30

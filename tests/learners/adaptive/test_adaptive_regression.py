@@ -320,3 +320,42 @@ def test_it_goes_on_from_a_file_through_new_units(tmp_path: Path) -> None:
         for each in (model, loaded):
             each.learn_one(x, y)
     assert loaded.state()["checksum"] == model.state()["checksum"]
+
+
+def test_points_that_err_alike_are_averaged_but_none_counts_as_far_from_the_best() -> None:
+    model = AdaptiveRegression()
+    for x, y in friedman(300):
+        model.learn_one(x, y)
+    panel, (x, _) = model._panel, next(iter(friedman(1)))
+
+    def point(errors: list[float]) -> float:
+        panel.errors[:] = np.array(errors)
+        panel.is_fresh = False
+        model.predict_one(x)
+        return float(panel.point)
+
+    many = len(panel.errors)
+    for error in (100.0, 0.01):  # that of the last point, which is the best if all are alike
+        farthest = math.sqrt(error)
+        average = point([error] * many)
+        points = np.asarray(panel.points)
+        apart = np.clip(points - points[-1], -farthest, farthest)
+        assert average == pytest.approx(points[-1] + apart.mean(), rel=1e-12)
+        assert np.ptp(points) > 2.0 * 0.1 and 0.1 * abs(apart.mean()) > 1e-6
+    assert point([1.0] * 3 + [0.25] + [1.0] * (many - 4)) == pytest.approx(panel.points[3], rel=1e-12)
+    assert point([0.0] * many) == panel.points[many - 1]  # nothing has erred
+
+
+def test_outer_tails_slow_down_after_some_hundred_events() -> None:
+    moved = {}
+    model, rng = AdaptiveRegression(lags=0), np.random.default_rng(3)
+    for k, (wind, noise) in enumerate(rng.normal(size=(1200, 2)).tolist()):
+        if k in (400, 1100):
+            before = np.array(model._panel.tails)
+            model.learn_one({"wind": wind}, 25.0)  # above all tails
+            moved[k] = np.array(model._panel.tails) - before
+        model.learn_one({"wind": wind}, wind + noise)
+    outer, inner = [6, 7, 8, 9], [4, 5]
+    assert moved[1100][outer] == pytest.approx(0.5 * moved[400][outer])
+    assert moved[1100][inner] == pytest.approx(moved[400][inner])
+    assert (moved[400][4:] > 0.0).all()
