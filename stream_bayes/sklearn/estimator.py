@@ -81,11 +81,12 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kinds = getattr(self._given_learner(), "inputs", frozenset({"nominal", "numeric"}))
+        learner = self._given_learner()
+        kinds = getattr(learner, "inputs", frozenset({"nominal", "numeric"}))
         tags.input_tags.allow_nan = True
         tags.input_tags.string = tags.input_tags.categorical = "nominal" in kinds
         tags.input_tags.sparse = "bag" in kinds
-        tags.input_tags.positive_only = "positive input" in getattr(self._given_learner(), "_tags", ())
+        tags.input_tags.positive_only = "positive input" in getattr(learner, "_tags", ())
         return tags
 
 
