@@ -20,6 +20,7 @@ from stream_bayes.learners.base.credible_intervals import Intervals
 from stream_bayes.learners.base.draws import DrawnClassifier
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule, Thresholds
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 from stream_bayes.learners.wrappers.value_of_information import least_risk, value_of_feature, value_of_label
 
 __all__ = ["DecidingClassifier", "check_classifier"]
@@ -168,7 +169,10 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
         """
         costs = self._costs()
         if feature is not None:
-            return value_of_feature(costs, self.classifier, x, feature)
+            model = self.classifier
+            if type(model) is ModelPerKey:
+                model, x = model.answering(x)
+            return value_of_feature(costs, model, x, feature)
         answer = self.predict_proba_one(x)
         if not answer:
             raise NotLearned("no class is known yet, so that nothing can be worth anything")

@@ -81,6 +81,9 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
 
     unlearns: ClassVar[bool] = True
     half_life = None
+    why_no_draws: ClassVar[str] = (
+        "each key has a model of its own; draw from one, as model.model_of(key).draw(rng)"
+    )
 
     def __init__(
         self, learner: BayesClassifier, key: Any, weight: float = 100.0, max_keys: int = 10_000
@@ -153,7 +156,7 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        model, features = self._answering(x)
+        model, features = self.answering(x)
         return model.predict_proba_one(features)
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
@@ -180,7 +183,7 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Return the credible interval of each class's probability, as `BayesClassifier.predict_interval_one` does."""
-        model, features = self._answering(x)
+        model, features = self.answering(x)
         return model.predict_interval_one(features, level)
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
@@ -189,12 +192,28 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each feature for each class, in the model of the event's key."""
-        model, features = self._answering(x)
+        model, features = self.answering(x)
         return model.explain_one(features)
 
+    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
+        """Return log P(y, x) of each class in the model of the event's key; empty before any learning."""
+        model, features = self.answering(x)
+        return model.joint_log_likelihood(features)
+
+    def simulate_one(self, x: X, n: int, rng: np.random.Generator) -> list[Any]:
+        """Return the labels of `n` events with the features x, as `BayesClassifier.simulate_one` of the key's model."""
+        model, features = self.answering(x)
+        return model.simulate_one(features, n, rng)
+
     def model_of(self, name: Any) -> BayesClassifier:
-        """Return a key's model as it is now, to look into: its posteriors, draws and tables. Of a new key its prior."""
-        return self._sum_of(canonical(name, feature=self.key))
+        """Return a copy of a key's model as it is now: its posteriors, draws and tables. Of a new key, its prior."""
+        model = self._sum_of(canonical(name, feature=self.key))
+        return model.twin() if model is self._shared else model
+
+    def answering(self, x: X) -> tuple[BayesClassifier, X]:
+        """Return the model that answers an event, to look at, and the features that it sees."""
+        name, features = self._split(x)
+        return self._shared if name is None else self._sum_of(name), features
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 
@@ -241,11 +260,6 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
         value = x.get(self.key)
         features = {name: each for name, each in x.items() if name != self.key}
         return None if is_missing(value) else canonical(value, feature=self.key), features
-
-    def _answering(self, x: X) -> tuple[BayesClassifier, X]:
-        """Return the model that answers an event, and the features that it sees."""
-        name, features = self._split(x)
-        return self._shared if name is None else self._sum_of(name), features
 
     def _sum_of(self, name: Value) -> BayesClassifier:
         """Return a learner with the counts of a key, and with those of all keys at their weight."""

@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,6 +20,8 @@ from stream_bayes import (
     TAN,
     AdaptiveBayes,
     BayesianRegression,
+    Costs,
+    DecidingClassifier,
     LiveChoice,
     ModelPerKey,
     MultinomialNB,
@@ -37,6 +40,7 @@ from stream_bayes.errors import (
     KindChanged,
     NotLearned,
     NotSupported,
+    UnknownFeature,
 )
 from stream_bayes.learners.base.class_probabilities import log_loss
 from stream_bayes.saving.river.model_state import model_state
@@ -198,6 +202,24 @@ def test_rows_intervals_and_explanations_are_those_of_the_models_of_keys() -> No
     wide, narrow = (one.predict_interval_one({**rows[0], "who": name})["yes"] for name in ("new", "c1"))
     assert math.dist(wide, wide[::-1]) > 0 and wide[1] - wide[0] > narrow[1] - narrow[0]
     assert "who" not in one.model_of("c1").store.encoder.features
+
+
+def test_a_keys_model_simulates_and_says_what_a_feature_is_worth() -> None:
+    model = taught(ModelPerKey(NaiveBayes(), "who", weight=15), customers(16, 200, 6))
+    of_key, x = model.model_of("c2"), {"who": "c2", "day": "u"}
+    assert model.joint_log_likelihood(x) == of_key.joint_log_likelihood({"day": "u"})
+    labels = model.simulate_one(x, 40, np.random.default_rng(1))
+    assert labels == of_key.simulate_one({"day": "u"}, 40, np.random.default_rng(1))
+    costs = Costs.zero_one(["yes", "no"])
+    worth = DecidingClassifier(model, costs).value_of_one(x, "word")
+    assert worth == DecidingClassifier(of_key, costs).value_of_one({"day": "u"}, "word") > 0
+    with pytest.raises(UnknownFeature, match="no feature 'who'"):
+        DecidingClassifier(model, costs).value_of_one({"day": "u"}, "who")
+    with pytest.raises(NotSupported, match=r"each key has a model of its own; .*model_of\(key\)"):
+        model.draw(np.random.default_rng(1))
+    together = taught(ModelPerKey(NaiveBayes(), "who", weight=1e9), customers(17, 20))
+    together.model_of("c1").learn_one({"word": "a"}, "yes")  # a copy
+    assert together.clock == 20
 
 
 def test_a_refused_event_changes_nothing() -> None:
