@@ -43,7 +43,7 @@ from stream_bayes.learners.base.traits import Traits
 __all__ = ["LearnsUnlabelled"]
 
 SHARES = (0.1, 0.4, 1.0)
-ROUNDS = 3  # of expectation maximisation
+ROUNDS, MORE_ROUNDS = 3, 7  # of expectation maximisation: for each share, and for the chosen one
 MOST_EVENTS = 3_000  # without a label
 MOST_LABELS = 200  # newest labelled events, which decide about the share
 LEAST_LABELS = 3  # of each class
@@ -381,13 +381,22 @@ class LearnsUnlabelled(BayesClassifier):
                 if gain > most:
                     most = gain
                     unlabelled.counted, unlabelled.weights, unlabelled.share = xs, weights, share
+            if most > 0.0:
+                model, weights = self._maximised(xs, ws, unlabelled.share, unlabelled.weights)
+                if float((alone - _losses(model, unlabelled)).mean()) > most:
+                    unlabelled.weights = weights
         self._count_estimate(unlabelled)
 
-    def _maximised(self, xs: list[Payload], ws: list[float], share: float) -> tuple[Self, Weights]:
-        """Return the classifier after some rounds of expectation maximisation, and the weights of the last one."""
-        weights = np.zeros((0, 0))
-        model = self._counting([], weights)
-        for _ in range(ROUNDS):
+    def _maximised(
+        self, xs: list[Payload], ws: list[float], share: float, reached: Weights | None = None
+    ) -> tuple[Self, Weights]:
+        """Return the classifier after some rounds of expectation maximisation, and the weights of the last one.
+
+        The rounds begin with the labels alone, or go on from weights that were `reached`.
+        """
+        weights = np.zeros((0, 0)) if reached is None else reached
+        model = self._counting([] if reached is None else xs, weights)
+        for _ in range(ROUNDS if reached is None else MORE_ROUNDS):
             scaled = model.class_probabilities(xs) * np.multiply(ws, share)[:, None]
             weights = np.round(scaled * STEPS) / STEPS
             model = self._counting(xs, weights)

@@ -29,6 +29,7 @@ from stream_bayes import (
     load,
 )
 from stream_bayes.errors import BadConfig, BadLabel, BadState, BadValue, BadWeight, CannotMerge, NotLearned
+from stream_bayes.learners.base.unlabelled import _losses
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.cli.test_snapshots import run
@@ -125,6 +126,24 @@ def test_some_thirty_labels_are_enough_for_a_gain() -> None:
     for x, y in drawn(1000, 1, **world)[::30]:
         plain.learn_one(x, y)
     assert loss(model, **world) < loss(plain, **world) - 0.02
+
+
+def test_more_rounds_follow_where_they_predict_the_labels_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chained() -> tuple[Any, float]:
+        """Return a model of words that come with those near them, and what it loses of the labels, each left out."""
+        model, rng = MultinomialNB(unlabelled="em"), np.random.default_rng(2)
+        for number in range(1000):
+            near = int(rng.integers(800))
+            x = {f"w{min(max(near + step, 0), 799)}": 1 for step in rng.integers(-8, 9, size=4).tolist()}
+            model.learn_one(x, None if number % 30 else LABELS[near < 400])
+        assert model._unlabelled is not None and model._unlabelled.estimate is not None
+        return model, float(_losses(model._unlabelled.estimate, model._unlabelled).mean())
+
+    further, loss_of_further = chained()
+    monkeypatch.setattr("stream_bayes.learners.base.unlabelled.MORE_ROUNDS", 0)
+    three, loss_of_three = chained()
+    assert further.unlabelled_share_ == three.unlabelled_share_ > 0.0
+    assert loss_of_further < 0.7 * loss_of_three
 
 
 def test_all_labels_together_lose_at_most_log_2() -> None:
