@@ -169,10 +169,9 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
         """
         costs = self._costs()
         if feature is not None:
-            model = self.classifier
-            if type(model) is ModelPerKey:
-                model, x = model.answering(x)
-            return value_of_feature(costs, model, x, feature)
+            model: Any = self.classifier
+            model, features = model.answering(x) if type(model) is ModelPerKey else (model, x)
+            return value_of_feature(costs, model, features, feature)
         answer = self.predict_proba_one(x)
         if not answer:
             raise NotLearned("no class is known yet, so that nothing can be worth anything")
