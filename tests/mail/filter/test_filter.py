@@ -350,6 +350,36 @@ def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
     assert "common" in shown and "rareaa" not in shown
 
 
+def test_no_letter_of_a_sender_is_spam_after_one_of_three_that_were_pressed_is_corrected() -> None:
+    rng, model = np.random.default_rng(0), trained(300)
+    words = np.array(
+        "garden roses tomatoes compost harvest orchard seeds pruning baking bread recipe".split()
+    )
+    letters = [
+        plain(
+            " ".join(
+                [
+                    *rng.choice(words, 8),
+                    *rng.choice(SPAM, 1),
+                    *(f"word{n}" for n in rng.integers(300, size=12)),
+                ]
+            ),
+            sender="letter@garden.example",
+            subject=f"letter {number}",
+        )
+        for number in range(30)
+    ]
+    for number in range(3):
+        model.learn_one(letters[number], "spam", id=f"pressed {number}")
+    assert {model.verdict_one(raw) for raw in letters[3:]} == {"spam"}
+    model.correct("pressed 0", "ham")
+    verdicts = [model.verdict_one(raw) for raw in letters[3:]]
+    assert "spam" not in verdicts and "ham" in verdicts
+    for number in (1, 2):
+        model.correct(f"pressed {number}", "ham")
+    assert {model.verdict_one(raw) for raw in letters[3:]} == {"ham"}
+
+
 def test_with_wrong_labels_verdicts_are_those_of_right_ones() -> None:
     rng = np.random.default_rng(0)
 
