@@ -220,8 +220,8 @@ class RegressionEvaluation(Mapping[str, RegressionFigures]):
             table.add_column(head, justify="right")
         for name, each in self.items():
             row = (each.rmse, each.mae, each.r2, 100 * each.coverage, each.width, each.log_density, each.crps)
-            texts = ["-" if math.isnan(value) else f"{value:.4g}" for value in row]
-            texts[2] = texts[2] if math.isnan(each.r2) else f"{each.r2:.4f}"
+            texts = ["-" if math.isnan(value) else _in_seven(value) for value in row]
+            texts[2] = texts[2] if math.isnan(each.r2) or abs(each.r2) >= 10.0 else f"{each.r2:.4f}"
             table.add_row(name, *texts, f"{each.microseconds:.1f}")
         return table
 
@@ -622,3 +622,20 @@ def _shares(is_inside: Sequence[int], parts: int) -> list[float]:
 
 def _share(total: float, number: int) -> float:
     return total / number if number else math.nan
+
+
+def _in_seven(value: float) -> str:
+    """Return a number in at most seven characters: a column cuts off more, and with it the exponent.
+
+    Examples
+    --------
+    >>> [_in_seven(value) for value in (0.25, 12_143.6, 1_234_567.8, 1.6654e-4, -3.5e12)]
+    ['0.25', '12144', '1234568', '1.7e-4', '-3.5e12']
+    """
+    text = f"{value:.4g}"
+    if len(text) <= 7:
+        return text
+    if 1e4 <= abs(value) < 9_999_999.5:
+        return f"{value:.0f}"
+    digits, _, exponent = f"{value:.1e}".partition("e")
+    return f"{digits}e{int(exponent)}"

@@ -241,3 +241,19 @@ def test_forecasts_long_after_the_last_target_of_a_series_are_said_to_be_worse(
     assert said is in_order
     if in_order:
         assert "--arg lags=0" in done.stderr
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-8])
+def test_errors_of_targets_in_any_unit_are_whole_in_eighty_columns(tmp_path: Path, unit: float) -> None:
+    rng = random.Random(2)
+    rows = [(age, unit * (14_000.0 + 250.0 * age + rng.gauss(0.0, 12_000.0))) for age in range(20, 80)]
+    file = tmp_path / "charges.csv"
+    file.write_text("age,charges\n" + "".join(f"{age},{y!r}\n" for age, y in rows))
+    options = ("--target", "charges", "--model", "bayesian-regression")
+    done = run("compare", file, *options)
+    assert done.exit_code == 0, done.output
+    assert "…" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
+    cells = next(line for line in done.stdout.splitlines() if line.startswith("bayesian-regression")).split()
+    report = json.loads(run("compare", file, *options, "--json").stdout)
+    rmse = report["models"]["bayesian-regression"]["rmse"]
+    assert float(cells[1]) == pytest.approx(rmse, rel=0.05)
