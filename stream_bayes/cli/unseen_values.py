@@ -12,6 +12,7 @@ from stream_bayes.errors import KindChanged
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
+from stream_bayes.learners.wrappers.model_per_key import ModelPerKey
 
 __all__ = ["UnseenValues", "described", "was_learned"]
 
@@ -63,8 +64,10 @@ def _values(name: Any, xs: Sequence[Mapping[Any, Any]]) -> set[Any]:
 
 def was_learned(learner: Learner | BayesRegressor | MultiTargetRegression, name: Any, value: Any) -> bool:
     """Return True if the feature was learned with this value; for a numeric feature, with any number. A number is none
-    of the names of a feature that learned texts alone.
+    of the names of a feature that learned texts alone. The key of a model per key was learned if it has counts.
     """
+    if isinstance(learner, ModelPerKey) and name == learner.key:
+        return learner.has_learned(value)
     try:
         row = learner.store.encoder.lookup({name: value})
     except KindChanged:

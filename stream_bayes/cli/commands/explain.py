@@ -103,7 +103,7 @@ def _check_learned(
     present = {name: value for name, value in x.items() if value is not None}
     unseen = [name for name, value in present.items() if not was_learned(model, name, value)]
     for name in unseen:
-        if name not in features:
+        if name not in features and name != getattr(model, "key", None):
             note([f"warning: {name}: no such feature{closest(name, list(map(str, features)))}"])
         else:
             note([f"warning: {name}: {described(model, name, x[name])}, so it says nothing"])

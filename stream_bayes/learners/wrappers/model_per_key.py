@@ -227,6 +227,10 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
         """The keys that have counts of their own, the one that learned last at the end."""
         return tuple(self._own)
 
+    def has_learned(self, name: Any) -> bool:
+        """Return True for a key that has counts of its own."""
+        return canonical(name, feature=self.key) in self._own
+
     @property
     def classes_(self) -> tuple[Any, ...]:
         """The classes that were learned or declared, in the order in which they first came."""

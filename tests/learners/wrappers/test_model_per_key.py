@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import stream_bayes
 from stream_bayes import (
@@ -32,6 +33,7 @@ from stream_bayes import (
     Schema,
     SlidingWindow,
 )
+from stream_bayes.cli.app import app
 from stream_bayes.errors import (
     BadConfig,
     BadLabel,
@@ -325,3 +327,11 @@ def test_a_pipeline_corrects_a_label_in_its_key_and_in_all() -> None:
         assert model.predict_proba_one(each) == pytest.approx(expected.predict_proba_one(each), abs=1e-9)
     adapter.unlearn(adapter.content(x), other, 1.0, None)
     assert model.clock == 61 and sum(model.shared_.store.tables.class_weight) == 59
+
+
+def test_explain_warns_of_a_key_that_learned_nothing_and_of_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "model.zip"
+    stream_bayes.save(taught(ModelPerKey(NaiveBayes(), "who", weight=15), customers(18, 100, 5)), file)
+    for name, warns in (("c2", False), ("new", True)):
+        result = CliRunner().invoke(app, ["explain", str(file), json.dumps({"who": name, "word": "a"})])
+        assert result.exit_code == 0 and ("never learned" in result.output) == warns
