@@ -351,33 +351,24 @@ def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
 
 
 def test_no_letter_of_a_sender_is_spam_after_one_of_three_that_were_pressed_is_corrected() -> None:
-    rng, model = np.random.default_rng(0), trained(300)
-    words = np.array(
-        "garden roses tomatoes compost harvest orchard seeds pruning baking bread recipe".split()
-    )
-    letters = [
-        plain(
-            " ".join(
-                [
-                    *rng.choice(words, 8),
-                    *rng.choice(SPAM, 1),
-                    *(f"word{n}" for n in rng.integers(300, size=12)),
-                ]
-            ),
-            sender="letter@garden.example",
-            subject=f"letter {number}",
-        )
-        for number in range(30)
-    ]
+    rng, model = np.random.default_rng(1), trained(300, seed=1)
+    words = "garden roses tomatoes compost harvest orchard seeds pruning baking bread recipe".split()
+    letters = []
+    for number in range(30):
+        text = [*rng.choice(words, 8).tolist(), *(f"word{place}" for place in rng.integers(300, size=12))]
+        letters.append(plain(" ".join(text), sender="letter@garden.example", subject=f"letter {number}"))
+
+    def verdicts() -> set[str]:
+        return {model.verdict_one(raw) for raw in letters[3:]}
+
     for number in range(3):
         model.learn_one(letters[number], "spam", id=f"pressed {number}")
-    assert {model.verdict_one(raw) for raw in letters[3:]} == {"spam"}
+    assert verdicts() == {"spam"}
     model.correct("pressed 0", "ham")
-    verdicts = [model.verdict_one(raw) for raw in letters[3:]]
-    assert "spam" not in verdicts and "ham" in verdicts
+    assert verdicts() == {"ham", "unsure"}
     for number in (1, 2):
         model.correct(f"pressed {number}", "ham")
-    assert {model.verdict_one(raw) for raw in letters[3:]} == {"ham"}
+    assert verdicts() == {"ham"}
 
 
 def test_with_wrong_labels_verdicts_are_those_of_right_ones() -> None:
