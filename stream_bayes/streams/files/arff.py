@@ -223,6 +223,8 @@ class ARFFSource(FileSource):
                 place = found.end()
             return cells
         cells = _cells(line)
+        if len(cells) == width + 1 and not cells[-1]:
+            cells.pop()  # after a comma at the end of the row
         if len(cells) != width:
             raise undecodable(DecodeReason.RAGGED, f"expected {width} cells, got {len(cells)}")
         return cells

@@ -72,6 +72,19 @@ def test_wrong_rows_of_arff_are_bad_records_and_odd_numbers_are_counted(tmp_path
     assert (source.misfits["wind"].count, source.misfits["wind"].first) == (1, "tall")
 
 
+def test_a_comma_after_the_last_cell_of_arff_adds_no_cell(tmp_path: Path) -> None:
+    path = tmp_path / "days.arff"
+    heading = "@relation days\n@attribute sky {grey,blue}\n@attribute wind numeric\n@attribute rain {no,yes}\n@data\n"
+    path.write_text(heading + "grey,1,no,\n'blue',2 , yes ,\nblue,3,?,\nblue,3,?,,\n")
+    records, _ = read(path)
+    assert [(record.x, record.y) for record in records[:3]] == [
+        ({"sky": "grey", "wind": 1.0}, "no"),
+        ({"sky": "blue", "wind": 2.0}, "yes"),
+        ({"sky": "blue", "wind": 3.0}, None),
+    ]
+    assert records[3].detail == "expected 3 cells, got 5"
+
+
 @pytest.mark.parametrize("block_bytes", [1, 7, 2**15])
 def test_arff_is_read_from_any_position_in_any_blocks(tmp_path: Path, block_bytes: int) -> None:
     path = tmp_path / "t.arff"
