@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
             sys.exit(code)
     from stream_bayes.registry import load
 
-    load("stream_bayes.cli.app:app")(given if arguments is not None else None)
+    load("stream_bayes.cli.app:main")(given if arguments is not None else None)
 
 
 def run_command(verb: str, arguments: list[str]) -> int:

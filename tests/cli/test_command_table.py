@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -196,3 +197,25 @@ def test_a_command_whose_reader_has_ended_says_nothing(arguments: list[str]) -> 
         command.stdout.close()
         assert command.stderr.read() == b""
     assert command.returncode == 141
+
+
+@pytest.mark.parametrize(("chosen", "threads"), [(None, "1"), ("3", "3")])
+def test_linear_algebra_has_one_thread_unless_the_user_chose_otherwise(
+    chosen: str | None, threads: str
+) -> None:
+    code = """
+import os, sys
+from stream_bayes.mail.start import main
+sys.argv[1:] = ["--version"]
+try:
+    main()
+finally:
+    assert "numpy" not in sys.modules  # which reads the variable when it is loaded
+    print(os.environ["OPENBLAS_NUM_THREADS"])
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {} if chosen is None else {"OPENBLAS_NUM_THREADS": chosen}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == threads
