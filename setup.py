@@ -43,6 +43,7 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": False,
     "boundscheck": CHECKED,
+    "infer_types": True,  # a kernel declares no counter of `range`, and no sum of what has a type
     "initializedcheck": CHECKED,
     "nonecheck": CHECKED,
     "show_performance_hints": False,  # what is left of them is in loops that run once

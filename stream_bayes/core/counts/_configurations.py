@@ -37,7 +37,6 @@ class Configurations:
     @cython.exceptval(check=False)
     def home(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return the preferred bucket of the hash table of the configuration that begins at `first`."""
-        k: cython.Py_ssize_t
         mixed: cython.ulonglong = 0
         for k in range(self.parents):
             mixed = ((mixed ^ cython.cast(cython.ulonglong, wanted[first + k] + 1)) * GOLDEN) & ALL_BITS
@@ -49,8 +48,6 @@ class Configurations:
         """Return the bucket of the configuration that begins at `first`, or the empty bucket for
         it.
         """
-        k: cython.Py_ssize_t
-        row: cython.longlong
         last: cython.Py_ssize_t = self.table.shape[0] - 1
         bucket: cython.Py_ssize_t = self.home(wanted, first)
         while self.table[bucket] != 0:
@@ -71,7 +68,6 @@ class Configurations:
     @cython.ccall
     def insert(self, wanted: cython.int[::1]) -> cython.longlong:
         """Return the row of a configuration, a new one if need be."""
-        k: cython.Py_ssize_t
         bucket: cython.Py_ssize_t = self.seek(wanted, 0)
         if self.table[bucket] != 0:
             return self.table[bucket] - 1
@@ -87,9 +83,6 @@ class Configurations:
     @cython.ccall
     def drop_empty(self, row: cython.Py_ssize_t):
         """Remove a configuration without samples; the last one moves into its row."""
-        k: cython.Py_ssize_t
-        free: cython.Py_ssize_t
-        moved: cython.longlong
         for k in range(row * self.width, (row + 1) * self.width):
             if self.samples[k] != 0.0:
                 return
@@ -127,7 +120,6 @@ class Configurations:
 
     def reserve(self, room: cython.Py_ssize_t):
         """Make room for a number of rows."""
-        r: cython.Py_ssize_t
         rows: cython.Py_ssize_t = self.rows
         self.codes = grown(self.codes, rows * self.parents, room * self.parents)
         weight = grown(self.weight, rows * self.width, room * self.width)

@@ -37,7 +37,6 @@ class FadingClock:
     @cython.exceptval(check=False)
     def phase(self, moment: cython.longlong) -> cython.double:
         """Return how much of its half-life has passed at a clock or time, in events or microseconds."""
-        length: cython.longlong
         if not self.timed:
             return fmod(moment, self.half_life)
         length = cython.cast(cython.longlong, self.half_life)
@@ -55,8 +54,6 @@ class FadingClock:
 
         Units on another scale differ by a power of two, to the bit, so a sample is subtracted as it was added.
         """
-        phase: cython.double
-        age: cython.double
         if self.half_life == 0.0:
             return 1.0
         phase = self.phase(moment)

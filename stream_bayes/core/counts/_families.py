@@ -50,7 +50,6 @@ class FamilyTables:
         self.base = np.zeros(len(self.families), np.longlong)
         self.hashed = []
         cells: cython.longlong = 0
-        step: cython.longlong
         f: cython.Py_ssize_t
         m: cython.Py_ssize_t
         for f, (child, parents) in enumerate(self.families):
@@ -62,7 +61,7 @@ class FamilyTables:
             self.base[f] = cells
             cells += cells_of(room, classes, child, parents)
             self.hashed.append(None)
-            step = classes
+            step: cython.longlong = classes
             for m in range(self.end[f + 1] - 1, self.end[f] - 1, -1):
                 self.stride[m] = step
                 step *= self.room[self.member[m]]
@@ -82,7 +81,6 @@ class FamilyTables:
         """Write the codes of a row by slot, in place of those of the row before; features that came after the families
         were chosen are in none.
         """
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         for k in range(self.scattered):
             self.code[self.slot[k]] = -1
@@ -101,7 +99,6 @@ class FamilyTables:
         member is missing.
         """
         m: cython.Py_ssize_t
-        code: cython.int
         cell: cython.longlong = 0
         for m in range(self.end[f], self.end[f + 1]):
             code = self.code[self.member[m]]
@@ -120,7 +117,6 @@ class FamilyTables:
     @cython.ccall
     def add(self, row: Row, unit: cython.double):
         """Count an event in every family."""
-        f: cython.Py_ssize_t
         self.scatter(row)
         for f in range(self.base.shape[0]):
             self.add_scattered(f, row.label, row.weight * unit, row.weight)
@@ -128,7 +124,6 @@ class FamilyTables:
     @cython.ccall
     def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
         """Count an event in the families chosen, a mask over them."""
-        f: cython.Py_ssize_t
         self.scatter(row)
         for f in range(self.base.shape[0]):
             if chosen[f]:
@@ -157,7 +152,6 @@ class FamilyTables:
     @cython.ccall
     def lacks(self, row: Row, unit: cython.double, clock: cython.longlong) -> cython.longlong:
         """Return the first family that counts events of that clock and does not hold this one, or -1."""
-        f: cython.Py_ssize_t
         self.scatter(row)
         for f in range(self.base.shape[0]):
             if clock >= self.since[f] and not self.has(f, row, unit):
@@ -191,9 +185,6 @@ class FamilyTables:
     @cython.ccall
     def forget(self, row: Row, unit: cython.double, clock: cython.longlong, least: cython.double):
         """Subtract an event of that clock from the families that count it, which must hold it."""
-        f: cython.Py_ssize_t
-        cell: cython.longlong
-        table_row: cython.longlong
         self.scatter(row)
         for f in range(self.base.shape[0]):
             cell = self.cell(f) if clock >= self.since[f] else -1
@@ -279,7 +270,6 @@ class FamilyTables:
     @cython.ccall
     def brings(self, row: Row) -> cython.bint:
         """Return True if an event brings a configuration for which its family has no room."""
-        f: cython.Py_ssize_t
         self.scatter(row)
         for f in range(self.base.shape[0]):
             if self.base[f] < 0 and self.cell(f) >= 0:
@@ -291,7 +281,6 @@ class FamilyTables:
 
     def brought(self, row: Row):
         """Return the number of configurations that an event adds to each family that holds configurations."""
-        f: cython.Py_ssize_t
         coming = [0] * len(self.families)
         self.scatter(row)
         for f in range(self.base.shape[0]):
@@ -356,7 +345,6 @@ class FamilyTables:
         child, parents = self.families[f]
         cells = slice(label, int(self.room[child]) * self.classes, self.classes)
         cell: cython.longlong = self.base[f]
-        m: cython.Py_ssize_t
         if cell < 0:
             hashed: Configurations = self.hashed[f]
             row: cython.longlong = hashed.find(wanted)

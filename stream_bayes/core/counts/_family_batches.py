@@ -26,16 +26,8 @@ def add_columns(
     Column c is of slot `slots[c]`, and its code k is `own[first[c] + k]` here, with k = -1 too; where `first` is -1
     they are the same. Weights are whole and the tables exact. Slots without a column must have no code noted.
     """
-    r: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    f: cython.Py_ssize_t
     k: cython.Py_ssize_t
     m: cython.Py_ssize_t
-    cell: cython.longlong
-    code: cython.int
-    above: cython.int
-    further: cython.int
-    amount: cython.double
     columns: cython.Py_ssize_t = codes.shape[1]
     start: cython.longlong[::1] = layout.start
     families.clear_scattered(families.code.shape[0])  # of the last row
@@ -53,26 +45,26 @@ def add_columns(
         for r in range(codes.shape[0]):
             amount = weights[r]
             for c in range(columns):
-                code = codes[r, c]
+                code: cython.int = codes[r, c]
                 if first[c] >= 0:
                     code = translated[first[c] + code]
                 noted[slots[c]] = code
                 if code >= 0:
                     values[start[slots[c]] + code] += amount
             for k in range(singles.shape[0]):
-                above = noted[singles[k, 1]]
+                above: cython.int = noted[singles[k, 1]]
                 code = noted[singles[k, 3]]
                 if (above | code) >= 0:
                     weight[singles[k, 0] + above * singles[k, 2] + code * singles[k, 4]] += amount
             for k in range(doubles.shape[0]):
                 above = noted[doubles[k, 1]]
-                further = noted[doubles[k, 3]]
+                further: cython.int = noted[doubles[k, 3]]
                 code = noted[doubles[k, 5]]
                 if (above | further | code) >= 0:
-                    cell = doubles[k, 0] + above * doubles[k, 2] + further * doubles[k, 4]
+                    cell: cython.longlong = doubles[k, 0] + above * doubles[k, 2] + further * doubles[k, 4]
                     weight[cell + code * doubles[k, 6]] += amount
             for k in range(others.shape[0]):
-                f = others[k]
+                f: cython.Py_ssize_t = others[k]
                 cell = base[f]
                 if cell < 0:
                     families.add_scattered(f, 0, amount, amount)

@@ -46,7 +46,6 @@ class KeptEvents:
 
     def add(self, label, weight, clock, features, codes, slots, numbers):
         """Keep an event given by its parts, as `event` returns them."""
-        k: cython.Py_ssize_t
         row: Row = Row()
         row.reserve(len(features), len(slots))
         row.label, row.weight = label, weight
@@ -77,8 +76,6 @@ class KeptEvents:
         """Return the events that have a number of a feature chosen, a mask over slots, and so many of the newest."""
         made: KeptEvents = KeptEvents(self)
         row: Row = Row()
-        index: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for index in range(self.batch.rows):
             self.batch.load(index, row)
             if index >= self.batch.rows - newest:
@@ -96,9 +93,6 @@ class KeptEvents:
         """
         remaining: KeptEvents = KeptEvents(self)
         row: Row = Row()
-        index: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
         numbers: cython.Py_ssize_t = 0
         for index in range(self.batch.rows):
             self.batch.load(index, row)
@@ -108,7 +102,7 @@ class KeptEvents:
         for index in range(self.batch.rows):
             self.batch.load(index, row)
             if left:
-                at = 0
+                at: cython.Py_ssize_t = 0
                 for k in range(row.numbers):
                     if row.numeric_feature[k] == slot:
                         left -= 1
@@ -123,7 +117,6 @@ class KeptEvents:
         """Return all events but one."""
         made: KeptEvents = KeptEvents(self)
         row: Row = Row()
-        index: cython.Py_ssize_t
         for index in range(self.batch.rows):
             if index != dropped:
                 self.batch.load(index, row)
@@ -133,7 +126,6 @@ class KeptEvents:
     @cython.ccall
     def find(self, sought: Row) -> cython.Py_ssize_t:
         """Return the place of the newest event equal to a row, -1 for none."""
-        index: cython.Py_ssize_t
         row: Row = Row()
         for index in range(self.batch.rows - 1, -1, -1):
             if self.equals(index, sought, row):
@@ -143,7 +135,6 @@ class KeptEvents:
     @cython.ccall
     def find_at(self, sought: Row, clock: cython.longlong) -> cython.Py_ssize_t:
         """Return the place of the event equal to a row that was learned at a clock, -1 for none."""
-        index: cython.Py_ssize_t
         row: Row = Row()
         for index in range(self.batch.rows):
             if self.clock[index] == clock and self.equals(index, sought, row):
@@ -153,7 +144,6 @@ class KeptEvents:
     @cython.cfunc
     def equals(self, index: cython.Py_ssize_t, sought: Row, row: Row) -> cython.bint:
         """Return True if an event equals a row; `row` is room for the event."""
-        k: cython.Py_ssize_t
         if self.batch.label[index] != sought.label or self.batch.weight[index] != sought.weight:
             return False
         self.batch.load(index, row)
@@ -190,8 +180,6 @@ class OpenCuts(NumberObserver):
     @cython.ccall
     def observe(self, row: Row):
         """Keep an event that was just learned, and set the cuts that are due after it."""
-        k: cython.Py_ssize_t
-        learned: cython.longlong
         tables: Tables = self.tables
         bins: Bins = self.bins
         is_open: cython.bint = False
@@ -202,7 +190,7 @@ class OpenCuts(NumberObserver):
             if due is None:
                 continue
             is_open = True
-            learned = self.learned[slot] + 1
+            learned: cython.longlong = self.learned[slot] + 1
             self.learned[slot] = learned
             if learned >= due:
                 ready.append(slot)
@@ -228,8 +216,6 @@ class OpenCuts(NumberObserver):
         """Return the index of an event to be unlearned among those kept, the newest equal one or the one learned at a
         clock; -1 if the cuts of all its numbers are final.
         """
-        k: cython.Py_ssize_t
-        index: cython.Py_ssize_t
         bins: Bins = self.bins
         for k in range(row.numbers):
             if int(row.numeric_feature[k]) in self.due:

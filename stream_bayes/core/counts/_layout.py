@@ -133,11 +133,8 @@ def gather(
 ):
     """Gather the first classes of the cells of a table, as many as `out` is wide."""
     labels: cython.Py_ssize_t = out.shape[1]
-    row: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
-    y: cython.Py_ssize_t
     for row in range(cells.shape[0]):
-        cell = cells[row] * classes
+        cell: cython.Py_ssize_t = cells[row] * classes
         for y in range(labels):
             out[row, y] = table[cell + y]
 
@@ -149,18 +146,13 @@ def gather_pairs(
     """Gather all pairs among the first codes of each feature, in the order of `Layout.pairs_of`."""
     labels: cython.Py_ssize_t = out.shape[1]
     classes: cython.Py_ssize_t = layout.classes
-    high: cython.Py_ssize_t
-    low: cython.Py_ssize_t
     code: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    line: cython.longlong
     row: cython.Py_ssize_t = 0
     for high in range(counts.shape[0]):
         for code in range(counts[high]):
             line = layout.pair_start[high] + code * layout.start[high]
             for low in range(high):
-                cell = (line + layout.start[low]) * classes
+                cell: cython.Py_ssize_t = (line + layout.start[low]) * classes
                 for _ in range(counts[low]):
                     for y in range(labels):
                         out[row, y] = table[cell + y]

@@ -89,8 +89,6 @@ def two_sum(one: cython.double, other: cython.double):
 @cython.exceptval(check=False)
 def value(sums: cython.double[::1], at: cython.Py_ssize_t, step: cython.Py_ssize_t) -> cython.double:
     """Return a sum as one double."""
-    first: cython.double
-    second: cython.double
     first, second = two_sum(sums[at], sums[at + step])
     return first + (second + sums[at + 2 * step])
 
@@ -101,7 +99,6 @@ def value(sums: cython.double[::1], at: cython.Py_ssize_t, step: cython.Py_ssize
 @cython.returns((cython.double, cython.double, cython.double))
 def plus(first: cython.double, second: cython.double, third: cython.double, number: cython.double):
     """Return a sum and a number."""
-    rest: cython.double
     first, rest = two_sum(first, number)
     second, rest = two_sum(second, rest)
     return first, second, third + rest
@@ -119,7 +116,6 @@ def plus_product(
     error: cython.double,
 ):
     """Return a sum and a product with its rounding error."""
-    rest: cython.double
     first, rest = two_sum(first, product)
     second, rest = two_sum(second, rest)
     third += rest
@@ -141,7 +137,6 @@ def plus_scaled(
 ):
     """Return a sum and a factor times a number with its rounding error."""
     product: cython.double = factor * number
-    rest: cython.double
     first, second, third = plus_product(first, second, third, product, error_of(factor, number, product))
     product = factor * error
     second, rest = two_sum(second, product)
@@ -154,7 +149,6 @@ def plus_scaled(
 @cython.returns((cython.double, cython.double, cython.double))
 def plus_weight(weight: cython.double, second: cython.double, third: cython.double, amount: cython.double):
     """Return a weight and an amount; the first double is the nearest to all three."""
-    rest: cython.double
     weight, rest = two_sum(weight, amount)
     if rest != 0.0 or second != 0.0:
         second, rest = two_sum(second, rest)
@@ -176,7 +170,6 @@ def move_sum(
 ) -> cython.double:
     """Add a sum times a factor to another; return the third double."""
     k: cython.Py_ssize_t
-    number: cython.double
     first: cython.double = here[at]
     second: cython.double = here[at + step]
     third: cython.double = here[at + 2 * step]
@@ -287,9 +280,6 @@ def precise_product(
     other_mean: cython.double,
 ) -> cython.double:
     """Return the products of two numbers about their means, with all digits."""
-    more: cython.double
-    rest: cython.double
-    rest_of_other: cython.double
     more, rest, rest_of_other = about_zero(sums, other, step, weight, rest_of_weight, other_mean)
     more, rest, _ = about_zero(sums, one, step, weight, rest_of_weight, mean)
     return about_means(
@@ -330,9 +320,6 @@ class Gaussians:
     @cython.cfunc
     def sum_block(self, block: cython.Py_ssize_t):
         """Sum the weights of a block's features."""
-        f: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        weight_of_feature: cython.double
         most: cython.double = 0.0
         total: cython.double[::1] = self.block_weight
         first: cython.Py_ssize_t = block * self.classes
@@ -350,7 +337,6 @@ class Gaussians:
     @cython.cfunc
     def is_empty(self) -> cython.bint:
         """Return True if no sample held has a number."""
-        block: cython.Py_ssize_t
         for block in range(self.blocks):
             if self.stale[block]:
                 self.sum_block(block)
@@ -361,18 +347,6 @@ class Gaussians:
     @cython.cfunc
     def settle(self, cell: cython.Py_ssize_t):
         """Set `mean`, `mean_rest` and `m2` of a cell to those of its sums."""
-        at: cython.Py_ssize_t
-        step: cython.Py_ssize_t
-        numbers: cython.Py_ssize_t
-        squares: cython.Py_ssize_t
-        weight: cython.double
-        total: cython.double
-        mean: cython.double
-        about: cython.double
-        m2: cython.double
-        more: cython.double
-        rest: cython.double
-        rest_of_mean: cython.double
         if not self.unsettled[cell]:
             return
         self.unsettled[cell] = 0
@@ -407,7 +381,6 @@ class Gaussians:
     @cython.ccall
     def settle_all(self):
         """Derive the means and squared deviations of all cells, for readers of the arrays."""
-        cell: cython.Py_ssize_t
         for cell in range(self.features * self.classes):
             self.settle(cell)
 
@@ -423,13 +396,6 @@ class Gaussians:
         """Add the numbers of a row to the sums of its class, with an amount that is negative to subtract them."""
         sums: cython.double[::1] = self.sums
         step: cython.Py_ssize_t = self.classes
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        number: cython.double
-        square: cython.double
-        error: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * step + row.label
             at = row.numeric_feature[k] * ROWS * step + row.label
@@ -464,8 +430,6 @@ class Gaussians:
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         self.put(row, row.weight * unit)
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
@@ -481,9 +445,6 @@ class Gaussians:
         """Return the first number of the row that the class cannot have learned, or -1."""
         # Weights round by 1e-9 of the heaviest that the class ever was: what that explains may have been learned.
         amount: cython.double = row.weight * unit
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        is_last: cython.bint
         least: cython.double = 0.0 if self.exact else AGREEMENT * heaviest
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
@@ -491,7 +452,9 @@ class Gaussians:
                 return k
             if self.weight[cell] + least < amount or abs(row.number[k]) > self.peak[cell]:
                 return k
-            is_last = self.weight[cell] - amount <= least and self.samples[cell] <= samples_of(row.weight)
+            is_last: cython.bint = self.weight[cell] - amount <= least and self.samples[cell] <= samples_of(
+                row.weight
+            )
             if not self.can_lack(row.numeric_feature[k], row.label, amount, row.number[k], is_last):
                 return k
         return -1
@@ -509,10 +472,6 @@ class Gaussians:
         cell: cython.Py_ssize_t = feature * self.classes + label
         at: cython.Py_ssize_t = feature * ROWS * self.classes + label
         left: cython.double = (self.weight[cell] - amount) + self.sums[at]
-        numbers: cython.double
-        squares: cython.double
-        away: cython.double
-        noise: cython.double
         at += NUMBERS * self.classes
         numbers = value(self.sums, at, self.classes) - amount * number
         at += (SQUARES - NUMBERS) * self.classes
@@ -533,8 +492,6 @@ class Gaussians:
 
     @cython.cfunc
     def forget(self, row: Row, unit: cython.double, least: cython.double):
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         self.put(row, -(row.weight * unit))
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
@@ -546,7 +503,6 @@ class Gaussians:
 
     def clear(self, feature: cython.Py_ssize_t):
         """Forget all numbers of a feature."""
-        y: cython.Py_ssize_t
         for y in range(self.classes):
             self.samples[feature * self.classes + y] = 0.0
             self.empty(feature, y)
@@ -555,7 +511,6 @@ class Gaussians:
     @cython.cfunc
     def empty(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t):
         """Clear the sums of a cell, whose weight is 0."""
-        r: cython.Py_ssize_t
         cell: cython.Py_ssize_t = feature * self.classes + label
         for r in range(ROWS):
             self.sums[(feature * ROWS + r) * self.classes + label] = 0.0
@@ -575,14 +530,8 @@ class Gaussians:
     def pour(self, theirs, slots: cython.longlong[::1], labels: cython.longlong[::1], factor: cython.double):
         """Add the sums of others, times a factor; `slots` and `labels` are the places of theirs here."""
         source: Gaussians = theirs
-        f: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        r: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        there: cython.Py_ssize_t
         at: cython.Py_ssize_t
-        their_at: cython.Py_ssize_t
-        last: cython.double
         for f in range(slots.shape[0]):
             for y in range(labels.shape[0]):
                 cell, there = slots[f] * self.classes + labels[y], f * source.classes + y
@@ -625,7 +574,6 @@ class CoMoments:
     @cython.cfunc
     def is_like_all(self, row: Row, numbers: Gaussians) -> cython.bint:
         """Return True if a row has the numbers that all samples have; the first sample decides."""
-        k: cython.Py_ssize_t
         is_same: cython.bint = row.numbers == self.slots.shape[0]
         for k in range(row.numbers):
             is_same = is_same and row.numeric_feature[k] == self.slots[k]
@@ -669,13 +617,6 @@ class CoMoments:
         """Add the products of a row to those of its class; a negative amount subtracts them."""
         products: cython.double[::1] = self.products
         step: cython.Py_ssize_t = self.pairs
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        line: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        high: cython.double
-        product: cython.double
         is_unit: cython.bint = abs(amount) == 1.0
         number: cython.double[::1] = row.number
         if row.numbers < 2:
@@ -683,7 +624,7 @@ class CoMoments:
         if self.beside is not None:
             self.put_beside(row, amount)
         for k in range(1, row.numbers):
-            slot = row.numeric_feature[k]
+            slot: cython.Py_ssize_t = row.numeric_feature[k]
             line = row.label * 3 * step + slot * (slot - 1) // 2
             high = number[k]
             if row.numeric_feature[row.numbers - 1] != row.numbers - 1:
@@ -729,18 +670,10 @@ class CoMoments:
         """Add weight and numbers of each pair of a row."""
         sums: cython.double[::1] = self.beside
         step: cython.Py_ssize_t = self.pairs
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        high: cython.double
-        low: cython.double
-        high_error: cython.double
-        low_error: cython.double
         for k in range(1, row.numbers):
             high = amount * row.number[k]
             high_error = error_of(amount, row.number[k], high)
-            slot = row.numeric_feature[k]
+            slot: cython.Py_ssize_t = row.numeric_feature[k]
             for e in range(k):
                 at = row.label * BESIDE * step + slot * (slot - 1) // 2 + row.numeric_feature[e]
                 low = amount * row.number[e]
@@ -763,14 +696,10 @@ class CoMoments:
     def lacks(self, row: Row, unit: cython.double, least: cython.double, numbers: Gaussians) -> cython.bint:
         """Return True if the row's numbers cannot have been learned together in its class."""
         amount: cython.double = row.weight * unit
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        line: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         if row.numbers and self.beside is None:
             return not self.is_like_all(row, numbers)
         for k in range(1, row.numbers):
-            slot = row.numeric_feature[k]
+            slot: cython.Py_ssize_t = row.numeric_feature[k]
             line = row.label * BESIDE * self.pairs + slot * (slot - 1) // 2
             for e in range(k):
                 if self.beside[line + row.numeric_feature[e]] + least < amount:
@@ -780,23 +709,18 @@ class CoMoments:
     @cython.cfunc
     def forget(self, row: Row, unit: cython.double, least: cython.double, numbers: Gaussians):
         """Subtract a row, after its numbers; a pair whose rest is not above `least` becomes empty."""
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        pair: cython.longlong
-        slot: cython.longlong
         self.put(row, -(row.weight * unit))
         for k in range(row.numbers):
-            slot = row.numeric_feature[k]
+            slot: cython.longlong = row.numeric_feature[k]
             if numbers.weight[slot * numbers.classes + row.label] <= 0.0:
                 self.clear_feature(slot, row.label)
             for e in range(0 if self.beside is None else k):
-                pair = slot * (slot - 1) // 2 + row.numeric_feature[e]
+                pair: cython.longlong = slot * (slot - 1) // 2 + row.numeric_feature[e]
                 if self.beside[row.label * BESIDE * self.pairs + pair] <= least:
                     self.empty(pair, row.label)
 
     @cython.cfunc
     def empty(self, pair: cython.longlong, label: cython.Py_ssize_t):
-        r: cython.Py_ssize_t
         for r in range(3):
             self.products[(label * 3 + r) * self.pairs + pair] = 0.0
         for r in range(0 if self.beside is None else BESIDE):
@@ -805,7 +729,6 @@ class CoMoments:
     @cython.cfunc
     def clear_feature(self, slot: cython.longlong, label: cython.Py_ssize_t):
         """Empty the pairs of a feature that no sample of the class has any more."""
-        other: cython.longlong
         for other in range(slot):
             self.empty(slot * (slot - 1) // 2 + other, label)
         for other in range(slot + 1, self.features):
@@ -884,14 +807,10 @@ class CoMoments:
 
         `deviations` are those of the others, and after them that of the feature. All cells are settled.
         """
-        k: cython.Py_ssize_t
-        pair: cython.longlong
-        other: cython.longlong
         step: cython.Py_ssize_t = numbers.classes
         mean: cython.double = numbers.mean[slot * step + label]
         weight: cython.double = numbers.weight[slot * step + label]
         size: cython.double = CANCELS * deviations[count]
-        about: cython.double
         for k in range(count):
             other = others[k]
             about = mean * numbers.mean[other * step + label]
@@ -971,19 +890,13 @@ def move_rows(
     is_beside: cython.bint,
 ):
     """Add all rows of the sums of pairs, times a factor, to others; the first three may be weights."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    their_at: cython.Py_ssize_t
-    high: cython.longlong
     for i in range(1, slots.shape[0]):
         for j in range(i):
             high = max(slots[i], slots[j])
             for y in range(labels.shape[0]):
-                at = labels[y] * rows * step + high * (high - 1) // 2 + min(slots[i], slots[j])
+                at: cython.Py_ssize_t = (
+                    labels[y] * rows * step + high * (high - 1) // 2 + min(slots[i], slots[j])
+                )
                 their_at = y * rows * their_step + i * (i - 1) // 2 + j
                 if is_beside:
                     move_weight(

@@ -36,7 +36,6 @@ class PairCounts:
     def locate(self, row: Row):
         """Write the position of each entry into `position`."""
         layout: Layout = self.layout
-        k: cython.Py_ssize_t
         for k in range(row.entries):
             self.position[k] = layout.start[row.feature[k]] + row.code[k]
 
@@ -46,9 +45,6 @@ class PairCounts:
         stride: cython.longlong = layout.classes
         weight: cython.double[::1] = self.weight
         position: cython.longlong[::1] = self.position
-        k: cython.Py_ssize_t
-        earlier: cython.Py_ssize_t
-        line: cython.longlong
         self.locate(row)
         for k in range(1, row.entries):
             line = layout.pair(position[k], 0) * stride + row.label
@@ -74,8 +70,6 @@ class PairCounts:
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
         """Add the pairs that have one of the features chosen."""
         layout: Layout = self.layout
-        k: cython.Py_ssize_t
-        earlier: cython.Py_ssize_t
         self.locate(row)
         for k in range(1, row.entries):
             for earlier in range(k):
@@ -88,8 +82,6 @@ class PairCounts:
     def forget(self, row: Row, amount: cython.double, least: cython.double):
         layout: Layout = self.layout
         position: cython.longlong[::1] = self.position
-        k: cython.Py_ssize_t
-        earlier: cython.Py_ssize_t
         self.locate(row)
         for k in range(1, row.entries):
             for earlier in range(k):
@@ -125,11 +117,6 @@ class PairCounts:
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
         self.beside = np.zeros(layout.positions * layout.features * stride)
-        f: cython.Py_ssize_t
-        high: cython.longlong
-        low: cython.longlong
-        y: cython.Py_ssize_t
-        amount: cython.double
         for f in range(layout.features):
             for high in range(layout.start[f], layout.start[f] + layout.used[f]):
                 for low in range(layout.start[f]):
@@ -161,13 +148,6 @@ class PairCounts:
         there: Layout = other.layout
         to: cython.longlong[::1] = targets
         label: cython.longlong[::1] = classes
-        f: cython.Py_ssize_t
-        g: cython.Py_ssize_t
-        p: cython.longlong
-        q: cython.longlong
-        y: cython.Py_ssize_t
-        source: cython.longlong
-        cell: cython.longlong
         for f in range(there.features):
             for p in range(there.start[f], there.start[f] + there.used[f]):
                 for g in range(f):
@@ -220,17 +200,12 @@ class TripleCounts:
         n: cython.Py_ssize_t = row.entries
         count: cython.Py_ssize_t = n * (n - 1) * (n - 2) // 6
         at: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         if self.cells.shape[0] < count:
             self.cells = np.zeros(count, np.longlong)
         if self.position.shape[0] < n:
             self.position, self.line = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
         cells: cython.longlong[::1] = self.cells
         position: cython.longlong[::1] = self.position
-        start: cython.longlong
-        line: cython.longlong
         for k in range(n):
             position[k] = layout.start[row.feature[k]] + row.code[k]
             self.line[k] = layout.pair(position[k], 0)
@@ -245,7 +220,6 @@ class TripleCounts:
 
     @cython.cfunc
     def add(self, row: Row, amount: cython.double):
-        k: cython.Py_ssize_t
         for k in range(self.cells_of(row)):
             self.weight[self.cells[k]] += amount
 
@@ -260,9 +234,6 @@ class TripleCounts:
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
         """Add the triples that have one of the features chosen."""
         at: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         self.cells_of(row)
         for k in range(2, row.entries):
             for j in range(1, k):
@@ -273,7 +244,6 @@ class TripleCounts:
 
     @cython.cfunc
     def forget(self, row: Row, amount: cython.double, least: cython.double):
-        k: cython.Py_ssize_t
         for k in range(self.cells_of(row)):
             lower(self.weight, self.cells[k], amount, least)
 
@@ -304,15 +274,6 @@ class TripleCounts:
         to: cython.longlong[::1] = targets
         label: cython.longlong[::1] = classes
         used: cython.longlong[::1] = there.positions_of(there.used)
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        high: cython.longlong
-        middle: cython.longlong
-        low: cython.longlong
-        source: cython.longlong
-        cell: cython.longlong
         for a in range(used.shape[0]):
             for b in range(a):
                 if there.owner[used[b]] == there.owner[used[a]]:

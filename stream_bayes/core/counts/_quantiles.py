@@ -19,7 +19,6 @@ def gap_between(low: cython.double, high: cython.double) -> cython.double:
 @cython.exceptval(check=False)
 def distinct_values(values: cython.double[::1]) -> cython.Py_ssize_t:
     """Return the number of distinct values among ascending numbers."""
-    k: cython.Py_ssize_t
     count: cython.Py_ssize_t = min(values.shape[0], 1)
     for k in range(1, values.shape[0]):
         count += values[k] != values[k - 1]
@@ -30,14 +29,10 @@ def distinct_values(values: cython.double[::1]) -> cython.Py_ssize_t:
 def quantile_cuts(values: cython.double[::1], weights: cython.double[::1], bins: cython.Py_ssize_t) -> list:
     """Return the gaps of ascending numbers that leave about equal weight between them, all gaps if there are few."""
     distinct: cython.Py_ssize_t = distinct_values(values)
-    k: cython.Py_ssize_t
-    share: cython.Py_ssize_t
     gaps: cython.Py_ssize_t = 0
     upper: cython.Py_ssize_t = 0
-    nearest: cython.Py_ssize_t
     newest: cython.Py_ssize_t = -1
     reached: cython.double = 0.0
-    wanted: cython.double
     gap: cython.double[::1] = np.empty(max(distinct - 1, 0))
     below: cython.double[::1] = np.empty(max(distinct - 1, 0))  # the weight before each gap
     cuts: list = []
@@ -89,7 +84,6 @@ def weighted_median(
     """Return the weighted median of the ascending numbers from `first` to before `end`; the middle of two values if
     half of the weight lies on either side.
     """
-    k: cython.Py_ssize_t
     total: cython.double = 0.0
     reached: cython.double = 0.0
     lower: cython.Py_ssize_t = -1

@@ -183,8 +183,6 @@ class Tables(FadingClock):
         Their numbers are counted in the bins as these are now. `clocks` has the clock at which each was learned.
         """
         row: Row = Row()
-        r: cython.Py_ssize_t
-        unit: cython.double
         touched = None if self.families is None else self.families.touching(chosen)
         for r in range(batch.rows):
             batch.load(r, row)
@@ -205,7 +203,6 @@ class Tables(FadingClock):
         """
         ring: Ring = self.window
         row: Row = Row()
-        k: cython.Py_ssize_t
         for k in range(ring.length):
             ring.load(k, row)
             if row.weight > 0.0:
@@ -260,8 +257,6 @@ class Tables(FadingClock):
         """Return True if every sample held has every feature that was declared, or that any sample has."""
         values: ValueCounts = self.values
         layout: Layout = values.layout
-        f: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         for f in range(layout.features):
             if values.distinct[f] == 0:
                 continue  # no sample has it, nor was it declared
@@ -287,9 +282,6 @@ class Tables(FadingClock):
         Returns `Missing.NOTHING`, or, with nothing changed, the part that was never learned: the index of an entry, the
         place of a number after all entries, `Missing.SAMPLE` or `Missing.COMBINATION`.
         """
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        missing: cython.longlong
         y: cython.Py_ssize_t = row.label
         amount: cython.double = row.weight * unit
         least: cython.double = 0.0 if self.exact else ROUNDING * self.class_peak[y]
@@ -323,7 +315,7 @@ class Tables(FadingClock):
                 self.triples.forget(row, amount, least)
             if not self.exact:
                 for k in range(row.entries):
-                    cell = self.values.layout.start[row.feature[k]] + row.code[k]
+                    cell: cython.Py_ssize_t = self.values.layout.start[row.feature[k]] + row.code[k]
                     if self.values.samples[cell * self.values.layout.classes + y] == 0.0:
                         self.pairs.clear_position(cell, y)
                         if self.triples is not None:

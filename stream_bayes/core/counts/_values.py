@@ -39,7 +39,6 @@ class CountHistogram:
 
     def free_from(self, first: cython.Py_ssize_t):
         """Chain the nodes from `first` on into the list of unused ones."""
-        node: cython.Py_ssize_t
         for node in range(self.later.shape[0] - 1, first - 1, -1):
             self.later[node] = self.unused
             self.unused = cython.cast(cython.int, node)
@@ -125,14 +124,14 @@ class CountHistogram:
 
     def load(self, weight: cython.double[::1]):
         """Build the buckets from a whole table of weights, cell by cell, classes innermost."""
-        label: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        order: cython.longlong[::1]
         for label in range(self.classes):
             column = np.asarray(weight)[label :: self.classes]
             filled = np.flatnonzero(column)
             # The largest first: each then goes straight to the head of the list.
-            order = filled[np.argsort(-column[filled], kind="stable")].astype(np.longlong)
+            order: cython.longlong[::1] = filled[np.argsort(-column[filled], kind="stable")].astype(
+                np.longlong
+            )
             for cell in range(order.shape[0]):
                 index: cython.Py_ssize_t = order[cell] * self.classes + label
                 self.move(index, label, weight[index])
@@ -183,10 +182,8 @@ class ValueCounts:
             return
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
-        k: cython.Py_ssize_t
-        position: cython.Py_ssize_t
         for k in range(row.entries):
-            position = layout.start[row.feature[k]] + row.code[k]
+            position: cython.Py_ssize_t = layout.start[row.feature[k]] + row.code[k]
             prefetch(cython.address(self.weight[position * stride + label]))
 
     @cython.cfunc
@@ -194,7 +191,6 @@ class ValueCounts:
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
         y: cython.Py_ssize_t = row.label
-        k: cython.Py_ssize_t
         self.prefetch_cells(row, y)
         for k in range(row.entries):
             add_entry(self, layout, stride, row, k, y, unit)
@@ -205,7 +201,6 @@ class ValueCounts:
     def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
         """Add the entries of the features chosen, a mask over slots. The caller rebuilds the histogram."""
         layout: Layout = self.layout
-        k: cython.Py_ssize_t
         for k in range(row.entries):
             if chosen[row.feature[k]]:
                 add_entry(self, layout, layout.classes, row, k, row.label, unit)
@@ -223,11 +218,10 @@ class ValueCounts:
     def missing_entry(self, row: Row, unit: cython.double, least: cython.double) -> cython.longlong:
         """Return the first entry of the row that was never learned in this class, or -1; below `least` is rounding."""
         layout: Layout = self.layout
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        amount: cython.double
         for k in range(row.entries):
-            cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
+            cell: cython.Py_ssize_t = (
+                layout.start[row.feature[k]] + row.code[k]
+            ) * layout.classes + row.label
             amount = row.amount[k] * row.weight
             if self.samples[cell] < samples_of(amount) and self.samples[cell] != 1.0:
                 return k
@@ -240,16 +234,10 @@ class ValueCounts:
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
         y: cython.Py_ssize_t = row.label
-        k: cython.Py_ssize_t
-        f: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        position: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        amount: cython.double
         for k in range(row.entries):
-            f = row.feature[k]
-            position = layout.start[f] + row.code[k]
-            cell = position * stride + y
+            f: cython.Py_ssize_t = row.feature[k]
+            position: cython.Py_ssize_t = layout.start[f] + row.code[k]
+            cell: cython.Py_ssize_t = position * stride + y
             amount = row.amount[k] * row.weight
             subtract(self.weight, self.samples, cell, amount, unit, least, self.exact)
             subtract(self.present, self.present_samples, f * stride + y, amount, unit, least, self.exact)
@@ -296,9 +284,7 @@ def sort_words(values: ValueCounts, row: Row):
     """Move the words of a row to the buckets of their counts in its class."""
     layout: Layout = values.layout
     histogram: CountHistogram = values.histogram
-    k: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     for k in range(row.entries):
-        cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
+        cell: cython.Py_ssize_t = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
         histogram.move(cell, row.label, values.weight[cell])
     histogram.fresh[row.label] = False

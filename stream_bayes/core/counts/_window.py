@@ -77,8 +77,6 @@ class Ring:
     @cython.ccall
     def push(self, row: Row, clock: cython.longlong):
         """Keep an event; all its slots have columns. A full ring drops its oldest event."""
-        k: cython.Py_ssize_t
-        column: cython.longlong
         at: cython.Py_ssize_t = self.next
         for k in range(self.codes.shape[0]):
             self.codes[k, at] = MISSING
@@ -106,10 +104,7 @@ class Ring:
     @cython.ccall
     def load(self, index: cython.Py_ssize_t, row: Row):
         """Copy an event into a row, numbers as such; the oldest is number 0."""
-        f: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
-        code: cython.int
-        number: cython.double
         at: cython.Py_ssize_t = self.position_of(index)
         row.reserve(self.code_column.shape[0] + self.number_column.shape[0], self.number_column.shape[0])
         for f in range(self.code_column.shape[0]):
@@ -142,7 +137,6 @@ class Ring:
     @cython.ccall
     def find(self, row: Row) -> cython.Py_ssize_t:
         """Return the index of the newest event equal to a row, -1 for none. Numbers count, bins do not."""
-        index: cython.Py_ssize_t
         for index in range(self.length - 1, -1, -1):
             if self.equals(index, row):
                 return index
@@ -153,7 +147,6 @@ class Ring:
         """Return the number of the event learned at that time, or -1. Clocks ascend."""
         low: cython.Py_ssize_t = 0
         high: cython.Py_ssize_t = self.length
-        middle: cython.Py_ssize_t
         while low < high:
             middle = (low + high) // 2
             if self.clock[self.position_of(middle)] < clock:
@@ -165,9 +158,7 @@ class Ring:
     @cython.ccall
     def equals(self, index: cython.Py_ssize_t, row: Row) -> cython.bint:
         """Return True if an event equals a row, and was not unlearned."""
-        k: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.position_of(index)
-        column: cython.longlong
         present: cython.Py_ssize_t = 0
         if self.label[at] != row.label or self.weight[at] != row.weight or row.weight == 0.0:
             return False

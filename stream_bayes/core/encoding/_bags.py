@@ -67,8 +67,6 @@ class BagEncoder(Encoder):
         row: Row = self.row
         n: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t = -1
-        code: cython.int
-        count: cython.double
         tokens: Vocabulary = self.tokens
         prefetched: PrefetchedCodes = self.prefetched
         beyond: cython.Py_ssize_t = -1
@@ -86,7 +84,7 @@ class BagEncoder(Encoder):
         for token, value in event.items():
             k += 1
             if value is ONE:  # as most counts are: nothing to convert or check
-                count = 1.0
+                count: cython.double = 1.0
             elif type(value) is int or type(value) is float:
                 count = as_double(value)
             else:
@@ -104,7 +102,7 @@ class BagEncoder(Encoder):
                     )
                 if not is_whole(count):
                     row.whole = False
-            code = prefetched.code(tokens, k, token)
+            code: cython.int = prefetched.code(tokens, k, token)
             if code < 0:
                 if learning and type(token) is str and not self.declared and not has_others:
                     code = tokens.encode_absent(token, self.created)  # it was searched for

@@ -76,7 +76,6 @@ class Bins:
         """Return the number of cuts that are not above a number."""
         low: cython.Py_ssize_t = self.first[slot]
         high: cython.Py_ssize_t = low + self.count[slot]
-        middle: cython.Py_ssize_t
         below: cython.Py_ssize_t = 0
         if high - low <= FEW:  # a processor guesses no branch of this loop wrong
             for middle in range(low, high):
@@ -107,7 +106,6 @@ class Bins:
     @cython.ccall
     def strip(self, row: Row, into: Row):
         """Copy a row without the entries that its numbers have become."""
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         into.reserve(row.entries, row.numbers)
         for k in range(row.entries):
@@ -131,11 +129,8 @@ class Bins:
         slots, and are merged from the last on.
         """
         numbers: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = row.entries - 1
         m: cython.Py_ssize_t = row.numbers - 1
-        at: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         for k in range(row.numbers):
             numbers += self.has_cuts(row.numeric_feature[k])
         row.reserve(row.entries + numbers, row.numbers)
@@ -143,7 +138,7 @@ class Bins:
         row.soft = False
         at = row.entries - 1
         while m >= 0:
-            slot = row.numeric_feature[m]
+            slot: cython.Py_ssize_t = row.numeric_feature[m]
             if not self.has_cuts(slot):
                 m -= 1
             elif n >= 0 and row.feature[n] > slot:
@@ -165,12 +160,9 @@ class Bins:
         """Follow the bins of a row that was learned, and return the slot of a feature whose newest numbers are nearly
         all in two bins, once each time that they get there; -1 for none.
         """
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        run: cython.longlong
         moved: cython.Py_ssize_t = -1
         for k in range(row.entries):
-            slot = row.feature[k]
+            slot: cython.Py_ssize_t = row.feature[k]
             if not self.has_cuts(slot) or self.count[slot] == 0:
                 continue
             run = self.crowd[slot]

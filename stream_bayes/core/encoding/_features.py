@@ -215,7 +215,6 @@ class Encoder:
 
 @cython.cfunc
 def whole_products(row: Row) -> cython.bint:
-    k: cython.Py_ssize_t
     for k in range(row.entries):
         if not is_whole(row.amount[k] * row.weight):
             return False
@@ -329,10 +328,6 @@ class RowEncoder(Encoder):
     def read(self, x, learning: cython.bint):
         """Fill the row from `x`, in the order of the slots."""
         row: Row = self.row
-        feature: Feature
-        code: cython.int
-        number: cython.double
-        slot: cython.int
         last: cython.int = -1
         last_number: cython.int = -1
         sorted_so_far: cython.bint = True
@@ -352,7 +347,7 @@ class RowEncoder(Encoder):
         for name, value in event.items():
             # Events of a stream usually list their features in the same order: comparing with the name at the same
             # place of the last event is cheaper than a lookup.
-            feature = None
+            feature: Feature = None
             if position < len(usual):
                 feature = usual[position]
                 if type(name) is not str or cython.cast(str, name) != feature.name:
@@ -371,10 +366,10 @@ class RowEncoder(Encoder):
                         position += 1
                         continue
             position += 1
-            slot = feature.slot
+            slot: cython.int = feature.slot
             if feature.measured:
                 if type(value) is float or type(value) is int:
-                    number = as_double(value)
+                    number: cython.double = as_double(value)
                 else:
                     number = read_number(name, value, self.declared or self.only is not None)
                 if number != number:
@@ -394,7 +389,7 @@ class RowEncoder(Encoder):
                     value = read_nominal(name, value, self.numbers_named)
                     if value is None:
                         continue
-                code = feature.vocabulary.lookup(value)
+                code: cython.int = feature.vocabulary.lookup(value)
                 if code < 0:
                     if not learning:
                         continue

@@ -54,7 +54,6 @@ class Row:
 
     def content(self) -> tuple:
         """Return the entries' features and codes, the numbers' features, and the numbers, a tuple each."""
-        k: cython.Py_ssize_t
         features: list = []
         codes: list = []
         slots: list = []
@@ -70,11 +69,6 @@ class Row:
     @cython.ccall
     def sort(self):
         """Sort nominal entries and numbers by slot."""
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        slot: cython.int
-        code: cython.int
-        number: cython.double
         if self.entries + self.numbers > 64:
             arrange(self.entries, [np.asarray(self.feature), np.asarray(self.code)])
             arrange(self.numbers, [np.asarray(self.numeric_feature), np.asarray(self.number)])
@@ -140,7 +134,6 @@ class Batch:
     @cython.ccall
     def append(self, row: Row):
         """Keep a copy of a row."""
-        k: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.rows
         if at == self.label.shape[0]:
             self.entry_end = np.resize(self.entry_end, 2 * at)
@@ -174,7 +167,6 @@ class Batch:
     @cython.cfunc
     def load(self, index: cython.Py_ssize_t, row: Row):
         """Copy row number `index` into `row`."""
-        k: cython.Py_ssize_t
         first: cython.Py_ssize_t = 0
         first_number: cython.Py_ssize_t = 0
         if index > 0:

@@ -31,7 +31,6 @@ TARGET: Any = (MARK,)
 @cython.ccall
 def read_target(y) -> cython.double:
     """Return a target as a float; raise `BadLabel` for anything but a finite number of at most 1e100."""
-    number: cython.double
     if type(y) is float or type(y) is int:
         number = as_double(y)
         if -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
@@ -154,10 +153,6 @@ class TargetEncoder(RowEncoder):
     def read(self, x, learning: cython.bint):
         """Fill the row from `x`: the target, if there is one, the numbers, and the columns of the values."""
         row: Row = self.row
-        feature: Feature
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        presence: cython.Py_ssize_t
         RowEncoder.read(self, x, learning)
         n: cython.Py_ssize_t = row.numbers
         for k in range(n):
@@ -165,7 +160,7 @@ class TargetEncoder(RowEncoder):
                 raise reserved(self.numeric[row.numeric_feature[k]].name)
         row.reserve(row.entries, n + 2 * row.entries + 1)
         for k in range(row.entries):
-            feature = self.nominal[row.feature[k]]
+            feature: Feature = self.nominal[row.feature[k]]
             presence = self.column(feature, -1, learning)
             slot = self.column(feature, row.code[k], learning)
             if slot >= 0:  # a value without a column was declared and never learned: it counts as missing

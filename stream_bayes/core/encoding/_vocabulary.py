@@ -66,8 +66,6 @@ class Vocabulary:
         last: cython.Py_ssize_t = self.table.shape[0] - 1
         bucket: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
         entry: cython.ulonglong = self.table[bucket]
-        code: cython.Py_ssize_t
-        same: cython.int
         while entry != 0:
             if (entry >> 32) == mark:
                 code = cython.cast(cython.Py_ssize_t, entry & LOW_BITS) - 1
@@ -88,8 +86,6 @@ class Vocabulary:
             self.bits += 1
         last: cython.Py_ssize_t = (cython.cast(cython.Py_ssize_t, 1) << self.bits) - 1
         self.table = np.zeros(last + 1, np.uint64)
-        k: cython.Py_ssize_t
-        bucket: cython.Py_ssize_t
         for k in range(old.shape[0]):
             if old[k] == 0:
                 continue
@@ -158,8 +154,6 @@ class Vocabulary:
         self.bits = 3
         self.table = np.zeros(8, np.uint64)
         self.reserve(len(values))
-        mark: cython.ulonglong
-        bucket: cython.Py_ssize_t
         code: cython.ulonglong = 0
         for value in values:
             mark = mark_of(value)
@@ -186,8 +180,6 @@ class Vocabulary:
     def release(self, value, code: cython.Py_ssize_t):
         """Remove the entry of a value from the table."""
         last: cython.Py_ssize_t = self.table.shape[0] - 1
-        free: cython.Py_ssize_t
-        entry: cython.ulonglong
         self.by_name = None
         mark: cython.ulonglong = mark_of(value)
         bucket: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
@@ -230,10 +222,7 @@ class PrefetchedCodes:
         table: cython.ulonglong[::1] = vocabulary.table
         last: cython.Py_ssize_t = table.shape[0] - 1
         shift: cython.int = 32 - vocabulary.bits
-        bucket: cython.Py_ssize_t
-        entry: cython.ulonglong
         n: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
         for word in words:
             marks[n] = mark_of(word)
             prefetch(cython.address(table[cython.cast(cython.Py_ssize_t, marks[n] >> shift)]))

@@ -58,12 +58,11 @@ class CliqueCells:
     def open(self, s: cython.Py_ssize_t) -> cython.void:
         """Open a clique: number its free axes."""
         k: cython.Py_ssize_t
-        v: cython.Py_ssize_t
         first: cython.Py_ssize_t = self.axis_start[s]
         axes: cython.Py_ssize_t = 0
         total: cython.Py_ssize_t = 1
         for k in range(first, self.axis_start[s + 1]):
-            v = self.axis[k]
+            v: cython.Py_ssize_t = self.axis[k]
             if self.fixed[v] >= 0 or self.size[v] == 1:
                 self.slot[k - first] = -1
             else:
@@ -83,14 +82,13 @@ class CliqueCells:
         base: cython.Py_ssize_t = self.start[v]
         i: cython.Py_ssize_t
         scope: cython.Py_ssize_t = self.scope_start[v]
-        axis: cython.Py_ssize_t
         for i in range(self.axes):
             self.step[i] = 0
         for i in range(self.scope_start[v + 1] - scope):
             if self.fixed[self.scope[scope + i]] >= 0:
                 base += self.fixed[self.scope[scope + i]] * self.stride[scope + i]
             else:
-                axis = self.family_axis[self.family_axis_start[k] + i]
+                axis: cython.Py_ssize_t = self.family_axis[self.family_axis_start[k] + i]
                 if axis >= 0 and self.slot[axis] >= 0:
                     self.step[self.slot[axis]] = self.stride[scope + i]
         return base
@@ -102,11 +100,10 @@ class CliqueCells:
         """Set the steps through a clique's message, along its own or its parent's axes; return the message's size."""
         i: cython.Py_ssize_t
         run: cython.Py_ssize_t = 1
-        slot: cython.Py_ssize_t
         for i in range(self.axes):
             self.step[i] = 0
         for i in range(self.separator_start[s + 1] - 1, self.separator_start[s] - 1, -1):
-            slot = self.slot[axis_of[i]]
+            slot: cython.Py_ssize_t = self.slot[axis_of[i]]
             if slot >= 0:
                 self.step[slot] = run
                 run *= self.length[slot]
@@ -126,8 +123,6 @@ class CliqueCells:
         """Divide some cells by a power of two so that the largest is at most 1; return the smallest positive cell, or
         0.
         """
-        k: cython.Py_ssize_t
-        value: cython.double
         top: cython.double = 0.0
         least: cython.double = 2.0
         factor: cython.double = 1.0
@@ -157,7 +152,6 @@ class CliqueCells:
         """Join neighbouring axes that are contiguous in the other table too; return the number of axes left, at least
         1.
         """
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         for k in range(self.axes):
             if n > 0 and self.short_step[n - 1] == self.step[k] * self.length[k]:
@@ -202,7 +196,6 @@ class CliqueCells:
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = offset + self.total
-        k: cython.Py_ssize_t
         while offset < end:
             if step == 1:  # a separate loop, which the compiler can vectorise
                 for k in range(length):
@@ -224,7 +217,6 @@ class CliqueCells:
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = offset + self.total
-        k: cython.Py_ssize_t
         while offset < end:
             for k in range(length):
                 self.cells[offset + k] += source[at + k * step]
@@ -242,8 +234,6 @@ class CliqueCells:
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = offset + self.total
-        k: cython.Py_ssize_t
-        sum_of_run: cython.double
         while offset < end:
             if step == 0:
                 sum_of_run = 0.0
@@ -265,7 +255,6 @@ class CliqueCells:
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = offset + self.total
-        k: cython.Py_ssize_t
         while offset < end:
             for k in range(length):
                 if self.cells[offset + k] > self.cells[at + k * step]:
@@ -284,7 +273,6 @@ class CliqueCells:
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = offset + self.total
-        k: cython.Py_ssize_t
         shift: cython.Py_ssize_t = top - at
         while offset < end:
             for k in range(length):
@@ -297,7 +285,6 @@ class CliqueCells:
 @cython.exceptval(check=False)
 def normalise(cells: cython.double[::1]) -> cython.void:
     """Divide cells by their sum, if it is positive."""
-    k: cython.Py_ssize_t
     total: cython.double = 0.0
     for k in range(cells.shape[0]):
         total += cells[k]

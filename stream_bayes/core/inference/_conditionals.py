@@ -72,7 +72,6 @@ class Conditionals:
         row without a positive one. Return -1 if there is none.
         """
         size: cython.Py_ssize_t = self.size[variable]
-        k: cython.Py_ssize_t
         total: cython.double = 0.0
         for k in range(numbers.shape[0]):
             if not 0.0 <= numbers[k] <= MOST:
@@ -89,10 +88,6 @@ class Conditionals:
         """Set a table without bad cells; each row is divided by its sum."""
         size: cython.Py_ssize_t = self.size[variable]
         start: cython.Py_ssize_t = self.start[variable]
-        k: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        total: cython.double
-        share: cython.double
         least: cython.double = 1.0
         zeros: cython.bint = False
         for row in range(0, numbers.shape[0], size):
@@ -113,7 +108,6 @@ class Conditionals:
     @cython.ccall
     def update_logs(self):
         """Compute the logarithms of all cells, unless they are up to date."""
-        k: cython.Py_ssize_t
         if self.has_logs:
             return
         if self.logs.shape[0] != self.cells.shape[0]:
@@ -127,12 +121,10 @@ class Conditionals:
         row: cython.Py_ssize_t
         v: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        total: cython.double
         self.update_logs()
         with cython.nogil:
             for row in range(codes.shape[0]):
-                total = 0.0
+                total: cython.double = 0.0
                 for v in range(self.variables):  # check all codes first: any parent's may be missing
                     if codes[row, v] < 0:
                         total = UNKNOWN
@@ -140,7 +132,7 @@ class Conditionals:
                     target[row] = total
                     continue
                 for v in range(self.variables):
-                    at = self.start[v]
+                    at: cython.Py_ssize_t = self.start[v]
                     for k in range(self.scope_start[v], self.scope_start[v + 1]):
                         at += codes[row, self.scope[k]] * self.stride[k]
                     total += self.logs[at]

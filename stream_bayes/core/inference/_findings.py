@@ -57,7 +57,6 @@ class Findings:
     @cython.ccall
     def clear(self):
         """Remove all evidence."""
-        v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.observed[v] = -1
             self.has_likelihood[v] = False
@@ -71,9 +70,7 @@ class Findings:
     def set_likelihood(self, variable: cython.Py_ssize_t, likelihood: cython.const[cython.double][::1]):
         """Give each value a likelihood: finite, at least 0, one of them positive. Stored relative to the largest."""
         start: cython.Py_ssize_t = self.conditionals.value_start[variable]
-        k: cython.Py_ssize_t
         most: cython.double = 0.0
-        share: cython.double
         for k in range(likelihood.shape[0]):
             most = max(most, likelihood[k])
         self.least[variable] = 1.0
@@ -91,7 +88,6 @@ class Findings:
     @cython.ccall
     def need_all(self):
         """Mark every table as needed."""
-        v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.needed[v] = True
             self.fixed[v] = self.observed[v]
@@ -112,8 +108,6 @@ class Findings:
         The rest of the evidence only scales the answer. It matters if its probability could be 0, so in that case the
         tables of its ancestors are marked as well.
         """
-        k: cython.Py_ssize_t
-        v: cython.Py_ssize_t
         self.clear_marks()
         for k in range(targets.shape[0]):
             self.is_target[targets[k]] = True
@@ -136,7 +130,6 @@ class Findings:
     @cython.cfunc
     @cython.exceptval(check=False)
     def clear_marks(self) -> cython.void:
-        v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.needed[v] = False
             self.is_target[v] = False
@@ -151,7 +144,6 @@ class Findings:
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
-        u: cython.Py_ssize_t
         ahead: cython.Py_ssize_t = 0
         for v in range(self.observed.shape[0]):
             self.needed[v] = self.is_target[v] or self.observed[v] >= 0 or self.has_likelihood[v]
@@ -162,7 +154,7 @@ class Findings:
             ahead -= 1
             v = self.waiting[ahead]
             for k in range(conditionals.scope_start[v], conditionals.scope_start[v + 1] - 1):
-                u = conditionals.scope[k]
+                u: cython.Py_ssize_t = conditionals.scope[k]
                 if not self.needed[u]:
                     self.needed[u] = True
                     self.waiting[ahead] = u
@@ -174,9 +166,6 @@ class Findings:
         """Roll the ball from targets that are not observed, and mark the tables that it requires."""
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
-        v: cython.Py_ssize_t
-        u: cython.Py_ssize_t
-        goes_up: cython.bint
         ahead: cython.Py_ssize_t = 0
         # A visit from a child is 2 v, one from a parent 2 v + 1.
         for k in range(targets.shape[0]):
@@ -185,16 +174,16 @@ class Findings:
             ahead += 1
         while ahead > 0:
             ahead -= 1
-            v = self.waiting[ahead] >> 1
+            v: cython.Py_ssize_t = self.waiting[ahead] >> 1
             if self.waiting[ahead] & 1:
                 # Soft evidence acts as an observed child, which bounces the ball back up.
-                goes_up = self.observed[v] >= 0 or self.has_likelihood[v]
+                goes_up: cython.bint = self.observed[v] >= 0 or self.has_likelihood[v]
             else:
                 goes_up = self.observed[v] < 0
             if goes_up and not self.needed[v]:
                 self.needed[v] = True
                 for k in range(conditionals.scope_start[v], conditionals.scope_start[v + 1] - 1):
-                    u = conditionals.scope[k]
+                    u: cython.Py_ssize_t = conditionals.scope[k]
                     if not self.from_child[u]:
                         self.from_child[u] = True
                         self.waiting[ahead] = 2 * u
@@ -214,7 +203,6 @@ class Findings:
         """Fix observed variables at their codes; leave targets and members of needed tables free."""
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
-        v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.fixed[v] = self.observed[v]
             if self.fixed[v] < 0 and not self.is_target[v]:

@@ -62,10 +62,6 @@ class BlanketScores:
         i: cython.Py_ssize_t
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        step: cython.Py_ssize_t
-        code: cython.int
-        is_complete: cython.bint
         bad: cython.Py_ssize_t = -1
         with cython.nogil:
             for row in range(codes.shape[0]):
@@ -73,9 +69,9 @@ class BlanketScores:
                 for y in range(self.values):
                     target[row, y] = 0.0
                 for i in range(self.begin.shape[0]):
-                    at = self.begin[i]
+                    at: cython.Py_ssize_t = self.begin[i]
                     for k in range(self.other_start[i], self.other_start[i + 1]):
-                        code = codes[row, self.other[k]]
+                        code: cython.int = codes[row, self.other[k]]
                         if code < 0 or code >= size[self.other[k]]:
                             if code != -1:
                                 bad = row
@@ -84,7 +80,7 @@ class BlanketScores:
                         at += code * self.stride[k]
                     if not is_complete:
                         break
-                    step = self.own_stride[i]
+                    step: cython.Py_ssize_t = self.own_stride[i]
                     for y in range(self.values):
                         target[row, y] += logs[at + y * step]
                 if bad >= 0:

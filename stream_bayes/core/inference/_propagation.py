@@ -55,7 +55,6 @@ class Propagation(CliqueCells):
 
     def inward(self, cells: cython.double[::1]):
         """Send messages to the root, in cells with room for the plan; return FINE, IMPOSSIBLE or LOST."""
-        s: cython.Py_ssize_t
         self.cells = cells
         self.in_logs = False
         with cython.nogil:
@@ -68,7 +67,6 @@ class Propagation(CliqueCells):
 
     def inward_logs(self, cells: cython.double[::1]):
         """Send messages to the root in logarithms, which cannot underflow."""
-        s: cython.Py_ssize_t
         self.begin_logs(cells)
         with cython.nogil:
             for s in range(self.cliques):
@@ -79,7 +77,6 @@ class Propagation(CliqueCells):
 
     def inward_best(self, cells: cython.double[::1]):
         """Send messages to the root in logarithms, with maxima in place of sums."""
-        s: cython.Py_ssize_t
         self.begin_logs(cells)
         with cython.nogil:
             for s in range(self.cliques):
@@ -90,7 +87,6 @@ class Propagation(CliqueCells):
 
     def outward(self):
         """Send messages from the root to all cliques; call it right after `inward` or `inward_logs`."""
-        s: cython.Py_ssize_t
         with cython.nogil:
             for s in range(self.cliques - 2, -1, -1):
                 self.send_outward(s)
@@ -123,7 +119,6 @@ class Propagation(CliqueCells):
 
     def message(self, target: cython.double[::1]):
         """Write the root's message, normalised, and return the logarithm of its sum; call it after a pass inward."""
-        k: cython.Py_ssize_t
         offset: cython.Py_ssize_t = self.message_offset[self.cliques - 1]
         top: cython.double = self.best_at_root() if self.in_logs else 0.0
         total: cython.double = 0.0
@@ -140,8 +135,6 @@ class Propagation(CliqueCells):
 
         Ties go to the first row in the root's table, then in the tables below it.
         """
-        s: cython.Py_ssize_t
-        v: cython.Py_ssize_t
         with cython.nogil:
             for v in range(chosen.shape[0]):
                 chosen[v] = self.fixed[v]
@@ -152,7 +145,6 @@ class Propagation(CliqueCells):
         """Write the normalised joint table of some free variables of a clique; call it after `outward`
         or `outward_to`.
         """
-        k: cython.Py_ssize_t
         at: cython.Py_ssize_t
         run: cython.Py_ssize_t = 1
         self.open(clique)
@@ -170,9 +162,7 @@ class Propagation(CliqueCells):
 
     def add_families(self, target: cython.double[::1], weight: cython.double):
         """Add `weight` times P(family | evidence) to cells laid out as the tables are; call it after `outward`."""
-        s: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        total: cython.double
         for s in range(self.cliques):
             self.open(s)
             total = 0.0
@@ -187,7 +177,6 @@ class Propagation(CliqueCells):
 
     @cython.cfunc
     def begin_logs(self, cells: cython.double[::1]):
-        k: cython.Py_ssize_t
         self.findings.conditionals.update_logs()
         self.logs = self.findings.conditionals.logs
         if self.log_likelihood.shape[0] != self.likelihood.shape[0]:
@@ -211,7 +200,6 @@ class Propagation(CliqueCells):
     @cython.exceptval(check=False)
     def likelihood_steps(self, k: cython.Py_ssize_t) -> cython.bint:
         """Set the steps through a variable's likelihoods in the open clique; return False if it has none."""
-        i: cython.Py_ssize_t
         v: cython.Py_ssize_t = self.soft[k]
         slot: cython.Py_ssize_t = self.slot[self.soft_axis[k]]
         if slot < 0 or not self.has_likelihood[v]:
@@ -227,8 +215,6 @@ class Propagation(CliqueCells):
     def send_inward(self, s: cython.Py_ssize_t) -> cython.bint:
         """Compute a clique's table and message; return False if every cell is 0."""
         k: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        base: cython.Py_ssize_t
         offset: cython.Py_ssize_t = self.offset[s]
         self.open(s)
         self.bound = 1.0
@@ -240,7 +226,7 @@ class Propagation(CliqueCells):
                 self.multiply(self.tables, base, offset, self.least_of_table[self.family[k]])
         for k in range(self.soft_start[s], self.soft_start[s + 1]):
             if self.likelihood_steps(k):
-                c = self.soft[k]
+                c: cython.Py_ssize_t = self.soft[k]
                 self.multiply(self.likelihood, self.value_start[c], offset, self.least_likelihood[c])
         for k in range(self.child_start[s], self.child_start[s + 1]):
             c = self.child[k]
@@ -260,10 +246,8 @@ class Propagation(CliqueCells):
     @cython.exceptval(check=False)
     def send_outward(self, s: cython.Py_ssize_t) -> cython.void:
         """Multiply a clique's table by its parent's table divided by the clique's own message."""
-        k: cython.Py_ssize_t
         spare: cython.Py_ssize_t = self.spare_offset
         message: cython.Py_ssize_t = self.message_offset[s]
-        size: cython.Py_ssize_t
         self.open(self.parent[s])
         size = self.message_steps(s, self.parent_axis)
         if self.in_logs:
@@ -312,8 +296,6 @@ class Propagation(CliqueCells):
     def add_logs(self, s: cython.Py_ssize_t) -> cython.void:
         """Compute a clique's table in logarithms."""
         k: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        base: cython.Py_ssize_t
         offset: cython.Py_ssize_t = self.offset[s]
         self.open(s)
         for k in range(offset, offset + self.total):
@@ -326,7 +308,7 @@ class Propagation(CliqueCells):
             if self.likelihood_steps(k):
                 self.add_along(self.log_likelihood, self.value_start[self.soft[k]], offset)
         for k in range(self.child_start[s], self.child_start[s + 1]):
-            c = self.child[k]
+            c: cython.Py_ssize_t = self.child[k]
             self.message_steps(c, self.parent_axis)
             self.add_along(self.cells, self.message_offset[c], offset)
 
@@ -337,7 +319,6 @@ class Propagation(CliqueCells):
         self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
         """Write a message of the largest cells of the open clique along the current steps."""
-        k: cython.Py_ssize_t
         for k in range(at, at + size):
             self.cells[k] = NEVER
         self.best_into(offset, at)
@@ -349,7 +330,6 @@ class Propagation(CliqueCells):
         self, offset: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
         """Write a message of log-sum-exp of the open clique's cells along the current steps."""
-        k: cython.Py_ssize_t
         top: cython.Py_ssize_t = self.top_offset
         self.best_of(offset, at, size)
         for k in range(size):
@@ -375,7 +355,6 @@ class Propagation(CliqueCells):
     @cython.cfunc
     def best_at_root(self) -> cython.double:
         root: cython.Py_ssize_t = self.cliques - 1
-        k: cython.Py_ssize_t
         top: cython.double = NEVER
         for k in range(self.message_size(root)):
             top = max(top, self.cells[self.message_offset[root] + k])
@@ -388,15 +367,12 @@ class Propagation(CliqueCells):
         """Choose codes for a clique's variables that have none yet: those of the first of its largest cells."""
         k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
-        slot: cython.Py_ssize_t
-        run: cython.Py_ssize_t
-        at: cython.Py_ssize_t
         first: cython.Py_ssize_t = self.axis_start[s]
         self.open(s)
-        at = self.offset[s]
-        run = self.total
+        at: cython.Py_ssize_t = self.offset[s]
+        run: cython.Py_ssize_t = self.total
         for k in range(first, self.axis_start[s + 1]):
-            slot = self.slot[k - first]
+            slot: cython.Py_ssize_t = self.slot[k - first]
             if slot < 0:
                 if chosen[self.axis[k]] < 0:
                     chosen[self.axis[k]] = 0  # its only value

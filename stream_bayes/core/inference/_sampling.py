@@ -31,20 +31,15 @@ class Sampler:
         findings: Findings = self.findings
         conditionals: Conditionals = self.conditionals
         row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        v: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        code: cython.int
-        weight: cython.double
         with cython.nogil:
             for row in range(codes.shape[0]):
-                weight = 0.0
+                weight: cython.double = 0.0
                 for i in range(self.order.shape[0]):
-                    v = self.order[i]
-                    code = findings.observed[v]
+                    v: cython.Py_ssize_t = self.order[i]
+                    code: cython.int = findings.observed[v]
                     if findings.needed[v]:
-                        at = conditionals.start[v]
+                        at: cython.Py_ssize_t = conditionals.start[v]
                         for k in range(conditionals.scope_start[v], conditionals.scope_start[v + 1] - 1):
                             at += codes[row, conditionals.scope[k]] * conditionals.stride[k]
                         if code >= 0:
@@ -63,14 +58,11 @@ class Sampler:
         """
         findings: Findings = self.findings
         conditionals: Conditionals = self.conditionals
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        v: cython.Py_ssize_t
         conditionals.update_logs()
         with cython.nogil:
             for row in range(codes.shape[0]):
                 for i in range(self.order.shape[0]):
-                    v = self.order[i]
+                    v: cython.Py_ssize_t = self.order[i]
                     if findings.needed[v] and findings.observed[v] < 0:
                         self.weigh_values(v, state)
                         state[v] = self.drawn(self.score, 0, conditionals.size[v], chance[row, v])
@@ -84,7 +76,6 @@ class Sampler:
         """Set the scores to P(value | everything else) for each value of a variable."""
         size: cython.Py_ssize_t = self.conditionals.size[v]
         j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         top: cython.double = NEVER
         total: cython.double = 0.0
         for k in range(size):
@@ -128,7 +119,6 @@ class Sampler:
         self, cells: cython.double[::1], at: cython.Py_ssize_t, size: cython.Py_ssize_t, chance: cython.double
     ) -> cython.int:
         """Return the code that a random number from [0, 1) selects in a row: never one of probability 0."""
-        k: cython.int
         last: cython.int = 0
         below: cython.double = 0.0
         for k in range(cython.cast(cython.int, size)):

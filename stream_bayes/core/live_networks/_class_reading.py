@@ -88,10 +88,8 @@ class BlanketReading(ValueReading):
         """Record the code of each entry of the blanket whose value holds samples or was declared."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         for k in range(first, end):
-            slot = feature[k]
+            slot: cython.Py_ssize_t = feature[k]
             if self.blanket[slot] and values.occupied[layout.start[slot] + code[k]]:
                 self.code[slot] = code[k]
 
@@ -100,7 +98,6 @@ class BlanketReading(ValueReading):
     def clear_codes(
         self, feature: cython.int[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.void:
-        k: cython.Py_ssize_t
         for k in range(first, end):
             self.code[feature[k]] = -1
 
@@ -120,18 +117,14 @@ class BlanketReading(ValueReading):
         The class prior is computed once, as nothing is learned meanwhile. Without numbers, only rows with missing
         values are copied.
         """
-        r: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        known: cython.bint
         first: cython.Py_ssize_t = 0
-        end: cython.Py_ssize_t
         if batch.numbers or self.begin() == 0:
             ValueReading.predict_batch(self, batch, out)
             return
         self.reserve_codes()
         prior: cython.double[::1] = np.array(self.score)
         for r in range(batch.rows):
-            end = batch.entry_end[r]
+            end: cython.Py_ssize_t = batch.entry_end[r]
             for y in range(self.tables.labels):
                 self.score[y] = prior[y]
             self.record_codes(batch.feature, batch.code, first, end)
@@ -148,9 +141,6 @@ class BlanketReading(ValueReading):
     @cython.cfunc
     def score_blanket(self) -> cython.bint:
         """Score the classes; return False, without scores, if a value of the blanket is missing that matters."""
-        k: cython.Py_ssize_t
-        m: cython.longlong
-        y: cython.Py_ssize_t
         first: cython.longlong = 0
         for k in range(self.above.shape[0]):
             if self.above[k] < 0 or self.code[self.above[k]] < 0:
@@ -183,9 +173,6 @@ class BlanketReading(ValueReading):
     @cython.exceptval(check=False)
     def multiply(self) -> cython.void:
         """Multiply each class's product by its share; take the logarithm only when the product becomes small."""
-        y: cython.Py_ssize_t
-        ratio: cython.double
-        product: cython.double
         for y in range(self.tables.labels):
             ratio = self.own[y] / self.whole[y]
             product = self.share[y] * ratio
@@ -199,8 +186,6 @@ class BlanketReading(ValueReading):
         """Write the smoothed weights of P(y | parents) into `own` and their sum into `whole`."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
-        families: FamilyTables
-        y: cython.Py_ssize_t
         cell: cython.longlong = 0
         total: cython.double = 0.0
         add: cython.double = self.pseudocount(self.live)
@@ -260,17 +245,13 @@ class BlanketReading(ValueReading):
         """
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
-        families: FamilyTables
         slot: cython.longlong = self.child[k]
         code: cython.longlong = self.code[slot]
         f: cython.longlong = self.family[k]
         different: cython.Py_ssize_t = values.distinct[slot]
         add: cython.double = self.pseudocount(different)
         stride: cython.longlong = layout.classes
-        cell: cython.longlong
-        y: cython.Py_ssize_t
         v: cython.Py_ssize_t
-        weight: cython.double[::1]
         if f < 0:
             cell = (layout.start[slot] + code) * stride
             for y in range(self.tables.labels):

@@ -73,16 +73,12 @@ class JointReading:
         families: FamilyTables = self.families
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
-        k: cython.Py_ssize_t
         m: cython.Py_ssize_t
-        f: cython.longlong
-        slot: cython.longlong
-        factor: cython.double
         product: cython.double = 1.0
         total: cython.double = 0.0
         self.observed = 0
         for k in range(row.entries):
-            slot = row.feature[k]
+            slot: cython.longlong = row.feature[k]
             if slot < self.is_inside.shape[0] and self.is_inside[slot]:
                 if not values.occupied[layout.start[slot] + row.code[k]]:
                     return UNKNOWN
@@ -123,7 +119,6 @@ class JointReading:
         own: cython.double = 0.0
         counted: cython.double = 0.0
         known: cython.double = 0.0
-        total: cython.double
         if families.base[f] >= 0:
             first += families.base[f]
         else:

@@ -57,9 +57,6 @@ def unit_of(numbers: Gaussians, slot: cython.Py_ssize_t):
 
 def marginal_of(numbers: Gaussians, slot: cython.Py_ssize_t) -> tuple:
     """Return the weight of a numeric variable by itself, its mean, and a deviation that is above 0."""
-    weight: cython.double
-    mean: cython.double
-    spread: cython.double
     weight, mean, spread = unit_of(numbers, slot)
     return float(weight), float(mean), float(spread)
 
@@ -99,8 +96,6 @@ class NumericFamily:
 
     def fill(self, units, weight: cython.double, means, products):
         """Take sums: of each number what it is alone, the weight, the means, and the products about them."""
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         for i in range(self.size):
             _, self.centre[i], self.spread[i] = units[i]
             self.mean[i] = means[i]
@@ -138,7 +133,6 @@ class NumericFamily:
     @cython.cfunc
     def begin(self, alone: Gaussians, slots: tuple):
         """Take the units of variables, and no sums."""
-        i: cython.Py_ssize_t
         n: cython.Py_ssize_t = self.size
         for i in range(n):
             _, self.centre[i], self.spread[i] = unit_of(alone, cython.cast(cython.Py_ssize_t, slots[i]))
@@ -150,9 +144,6 @@ class NumericFamily:
     @cython.returns(cython.double)
     def take(self, numbers: Gaussians, pairs: CoMoments, label: cython.Py_ssize_t, before: cython.double):
         """Add the sums of a configuration to those of a weight `before`, and return the weight of both."""
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         n: cython.Py_ssize_t = self.size
         weight: cython.double = numbers.weight[(n - 1) * numbers.classes + label] if label >= 0 else 0.0
         if weight <= 0.0:
@@ -175,11 +166,6 @@ class NumericFamily:
     def derive(self, weight: cython.double):
         """Make means and products of sums the posterior's mean and factor."""
         n: cython.Py_ssize_t = self.size
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        row: cython.double
-        left: cython.double
         prior: cython.double = self.prior
         self.freedom = self.strength + 2.0 + weight
         self.weight = prior + weight
@@ -206,9 +192,6 @@ class NumericFamily:
     def place(self, numbers: list):
         """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
         n: cython.Py_ssize_t = self.size
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        left: cython.double
         away: cython.double = 0.0
         mean: cython.double = self.mean[n - 1]
         for i in range(n - 1):
@@ -225,8 +208,6 @@ class NumericFamily:
     @cython.returns((cython.double, cython.double, cython.double))
     def student(self, numbers: list):
         """Return location, scale and degrees of the variable's distribution given its parents' numbers."""
-        mean: cython.double
-        away: cython.double
         mean, away = self.place(numbers)
         degrees: cython.double = self.freedom + self.size - 1
         # T (n + r + 1) / (n + r) / f is the scale of all numbers together; conditioning adds the parents' distance.
@@ -241,25 +222,17 @@ class NumericFamily:
 
     def mean_at(self, numbers: list) -> tuple:
         """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
-        mean: cython.double
-        away: cython.double
         mean, away = self.place(numbers)
         return float(mean), float(away)
 
     def predict(self, numbers: list) -> StudentT:
         """Return the distribution of the variable given its parents' numbers."""
-        location: cython.double
-        scale: cython.double
-        degrees: cython.double
         location, scale, degrees = self.student(numbers)
         return StudentT(float(location), float(scale), float(degrees))
 
     @cython.ccall
     def log_density(self, numbers: list) -> cython.double:
         """Return the logarithm of the density of a number, which comes after its parents'."""
-        location: cython.double
-        scale: cython.double
-        degrees: cython.double
         location, scale, degrees = self.student(numbers)
         half: cython.double = 0.5 * degrees
         away: cython.double = (cython.cast(cython.double, numbers[self.size - 1]) - location) / scale
@@ -276,13 +249,10 @@ class NumericFamily:
     def linear(self) -> LinearGaussian:
         """Return the variable as a linear Gaussian: mean coefficients and mean variance."""
         n: cython.Py_ssize_t = self.size
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        left: cython.double
         unit: cython.double = self.spread[n - 1]
         mean: cython.double = self.centre[n - 1] + unit * self.mean[n - 1]
         for i in range(n - 2, -1, -1):
-            left = self.factor[(n - 1) * n + i]
+            left: cython.double = self.factor[(n - 1) * n + i]
             for j in range(i + 1, n - 1):
                 left -= self.factor[j * n + i] * self.partial[j]
             self.partial[i] = left / self.factor[i * n + i]

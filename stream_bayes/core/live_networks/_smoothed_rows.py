@@ -41,7 +41,6 @@ class SmoothedRows:
         values: cython.Py_ssize_t = self.step.shape[0]
         at: cython.Py_ssize_t = row * values
         first: cython.longlong = self.first[row]
-        k: cython.Py_ssize_t
         counted: cython.double = 0.0
         add: cython.double = self.add * unit
         given: cython.double = self.given * unit
@@ -57,8 +56,6 @@ class SmoothedRows:
     @cython.ccall
     def weights_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
         """Write the parameters of each row's Dirichlet posterior, in fresh samples."""
-        row: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for row in range(self.first.shape[0]):
             self.smooth(weight, unit, row, target)
         for k in range(target.shape[0]):
@@ -68,8 +65,6 @@ class SmoothedRows:
     def gather_into(self, weight: cython.double[::1], target: cython.double[::1]):
         """Write the weights as counted, without smoothing."""
         values: cython.Py_ssize_t = self.step.shape[0]
-        row: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for row in range(self.first.shape[0]):
             for k in range(values):
                 target[row * values + k] = weight[self.first[row] + self.step[k]]
@@ -78,8 +73,6 @@ class SmoothedRows:
     def scatter(self, weight: cython.double[::1], amount: cython.double, source: cython.double[::1]):
         """Add each source cell times an amount to the weights."""
         values: cython.Py_ssize_t = self.step.shape[0]
-        row: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for row in range(self.first.shape[0]):
             for k in range(values):
                 weight[self.first[row] + self.step[k]] += amount * source[row * values + k]
@@ -88,11 +81,6 @@ class SmoothedRows:
     def shares_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
         """Write the probabilities; `unit` is the weight of a fresh sample."""
         values: cython.Py_ssize_t = self.step.shape[0]
-        row: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        counted: cython.double
-        total: cython.double
         for row in range(self.first.shape[0]):
             counted = self.smooth(weight, unit, row, target)
             at = row * values

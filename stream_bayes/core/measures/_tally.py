@@ -24,8 +24,6 @@ def add_events(
     weight: cython.double[::1],
 ):
     """Add events to the sums of a `Tally` and to its sums by label; a prediction below 0 is no label."""
-    k: cython.Py_ssize_t
-    w: cython.double
     for k in range(label.shape[0]):
         w = weight[k]
         sums[0] += w
@@ -53,10 +51,8 @@ def add_confidences(
 ):
     """Add events to bins of equal width: weight, weight times confidence, and weight of correct predictions."""
     count: cython.Py_ssize_t = bins.shape[1]
-    column: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for k in range(confidence.shape[0]):
-        column = min(cython.cast(cython.Py_ssize_t, confidence[k] * count), count - 1)
+        column: cython.Py_ssize_t = min(cython.cast(cython.Py_ssize_t, confidence[k] * count), count - 1)
         bins[0, column] += weight[k]
         bins[1, column] += weight[k] * confidence[k]
         bins[2, column] += weight[k] * right[k]
@@ -64,8 +60,6 @@ def add_confidences(
 
 def add_cells(target: cython.double[::1], cells: cython.Py_ssize_t[:, ::1], weight: cython.double[::1]):
     """Add each event's weight to its cells: a row of cells for each label, a column for each event."""
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for row in range(cells.shape[0]):
         for k in range(cells.shape[1]):
             target[cells[row, k]] += weight[k]

@@ -134,20 +134,16 @@ class ExpertMixture:
     @cython.cfunc
     def take(self, probabilities: cython.double[:, ::1], labels: cython.Py_ssize_t):
         """Note what the experts give, with their doubt; what one leaves out is spread over the labels."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        total: cython.double
-        spread: cython.double
         self.labels = labels
         if self.answer.shape[0] < labels:
             self.widen(2 * labels)
         for e in range(self.experts):
             if self.sleeps(e):
                 continue
-            total = 0.0
+            total: cython.double = 0.0
             for k in range(labels):
                 total += probabilities[e, k]
-            spread = 0.0 if total >= 1.0 else 1.0 - total
+            spread: cython.double = 0.0 if total >= 1.0 else 1.0 - total
             spread = ((1.0 - DOUBT) * spread + DOUBT) / labels
             for k in range(labels):
                 self.likely[e, k] = (1.0 - DOUBT) * probabilities[e, k] + spread
@@ -156,8 +152,6 @@ class ExpertMixture:
     @cython.ccall
     def mix(self, probabilities: cython.double[:, ::1], labels: cython.Py_ssize_t):
         """Write the answer to what the experts give: a row of probabilities each, one per label."""
-        m: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         total: cython.double = 0.0
         self.take(probabilities, labels)
         for m in range(self.mixers):
@@ -182,13 +176,8 @@ class ExpertMixture:
         In a linear mixer odds rise by what the odds of its parts rise by, in a logarithmic one the experts' deviations
         add up: all learned from the same events, so none makes up for another.
         """
-        m: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         mixer_variance: cython.double
-        slope: cython.double
         total: cython.double
-        weight: cython.double
         for k in range(self.labels):
             variance[k] = 0.0
             for m in range(self.mixers):
@@ -215,8 +204,6 @@ class ExpertMixture:
     @cython.cfunc
     def add_linearly(self, m: cython.Py_ssize_t):
         """Add the experts' probabilities by the weights of a linear mixer, as shares of those that are awake."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         total: cython.double = 0.0
         for k in range(self.labels):
             self.mixed[m, k] = 0.0
@@ -232,8 +219,6 @@ class ExpertMixture:
     @cython.cfunc
     def add_logarithms(self, m: cython.Py_ssize_t):
         """Add the experts' logarithms by the weights of a logarithmic mixer, and normalise."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         highest: cython.double = 0.0
         total: cython.double = 0.0
         for k in range(self.labels):
@@ -254,9 +239,6 @@ class ExpertMixture:
 
     def put_to_sleep(self, group: cython.Py_ssize_t):
         """Let a group sleep; in logarithmic mixers the others take over its weight, so that answers stay as sure."""
-        m: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        other: cython.Py_ssize_t
         gone: cython.double
         left: cython.double
         self.is_asleep[group] = True
@@ -279,8 +261,6 @@ class ExpertMixture:
 
     def wake(self, group: cython.Py_ssize_t):
         """Let a group take part again; in logarithmic mixers it begins without weight."""
-        m: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         self.is_asleep[group] = False
         self.gain[group] = 0.0
         for m in range(self.switching.shape[0], self.mixers):
@@ -294,7 +274,6 @@ class ExpertMixture:
 
         A weight above 1 counts as 1.
         """
-        m: cython.Py_ssize_t
         loss: cython.double = -log(self.answer[label])
         if weight > 1.0:  # the bound holds for events, and a long step would not follow the gradient
             weight = 1.0
@@ -325,7 +304,6 @@ class ExpertMixture:
         may_sleep: cython.bint,
     ):
         """Update weights by Bayes' rule, then share a part of them out evenly; those asleep keep their part."""
-        i: cython.Py_ssize_t
         total: cython.double = 0.0
         before: cython.double = 0.0
         asleep: cython.double = 0.0
@@ -344,7 +322,6 @@ class ExpertMixture:
     @cython.cfunc
     def descend(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
         """Move the weights of a logarithmic mixer against the gradient of its log-loss."""
-        e: cython.Py_ssize_t
         rate: cython.double = self.rates[m - self.switching.shape[0]] * weight
         self.write_slope(m, label)
         for e in range(self.experts):
@@ -353,14 +330,11 @@ class ExpertMixture:
     @cython.cfunc
     def write_slope(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t):
         """Write the gradient of a label's log-likelihood by the weights of a logarithmic mixer; 0 of those asleep."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        expected: cython.double
         for e in range(self.experts):
             self.slope[e] = 0.0
             if self.sleeps(e):
                 continue
-            expected = 0.0
+            expected: cython.double = 0.0
             for k in range(self.labels):
                 expected += self.mixed[m, k] * self.logarithm[e, k]
             self.slope[e] = self.logarithm[e, label] - expected
@@ -368,9 +342,6 @@ class ExpertMixture:
     @cython.cfunc
     def condition(self, m: cython.Py_ssize_t, label: cython.Py_ssize_t, weight: cython.double):
         """Update the posterior of a mixer's weights by a label that came true, then let them walk."""
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        total: cython.double
         curvature: cython.double = 0.0
         walk: cython.double = self.walks[m - self.followed]
         covariance: cython.double[:, ::1] = self.covariance[m - self.followed]
@@ -378,7 +349,7 @@ class ExpertMixture:
         step: cython.double[::1] = self.step
         self.write_slope(m, label)
         for i in range(self.experts):
-            total = 0.0
+            total: cython.double = 0.0
             for j in range(self.experts):
                 total += covariance[i, j] * slope[j]
             step[i] = total
@@ -395,20 +366,13 @@ class ExpertMixture:
     def add_gains(self, label: cython.Py_ssize_t):
         """Add to each group's gain what the leading mixer would have lost to this label without the group."""
         m: cython.Py_ssize_t = 0
-        e: cython.Py_ssize_t
         g: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        term: cython.double
-        without_group: cython.double
-        total: cython.double
         highest: cython.double = 0.0
-        is_linear: cython.bint
         contribution: cython.double[:, ::1] = self.contribution
         for i in range(1, self.mixers):
             if self.final_weights[i] > self.final_weights[m]:
                 m = i
-        is_linear = m < self.switching.shape[0]
+        is_linear: cython.bint = m < self.switching.shape[0]
         for g in range(self.groups):
             for k in range(self.labels):
                 contribution[g, k] = 0.0
@@ -425,11 +389,13 @@ class ExpertMixture:
         for g in range(self.groups):
             if self.is_asleep[g]:
                 continue
-            total = 0.0
+            total: cython.double = 0.0
             if is_linear:
                 for k in range(self.labels):
                     total += self.answer[k] - contribution[g, k]
-                without_group = (self.answer[label] - contribution[g, label]) / total if total > 0.0 else 0.0
+                without_group: cython.double = (
+                    (self.answer[label] - contribution[g, label]) / total if total > 0.0 else 0.0
+                )
             else:
                 for k in range(self.labels):
                     if k == 0 or self.answer[k] - contribution[g, k] > highest:

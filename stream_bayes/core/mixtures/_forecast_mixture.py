@@ -58,7 +58,6 @@ class ForecastMixture:
         self, locations: cython.double[::1], leverages: cython.double[::1], unknown: cython.double = 0.0
     ):
         """Take over the locations and leverages of an event, and the variance of what it lacks."""
-        e: cython.Py_ssize_t
         self.unknown = unknown
         for e in range(self.locations):
             self.location[e], self.spread[e] = locations[e], 1.0 + leverages[e]
@@ -77,8 +76,6 @@ class ForecastMixture:
     @cython.ccall
     def mean(self) -> cython.double:
         """Return the mean."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         total: cython.double = 0.0
         for e in range(self.locations):
             for k in range(KINDS):
@@ -88,10 +85,7 @@ class ForecastMixture:
     @cython.ccall
     def below(self, y: cython.double) -> cython.double:
         """Return the probability of less than a number."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         total: cython.double = 0.0
-        error: cython.double
         for e in range(self.locations):
             error = y - self.location[e]
             for k in range(KINDS):
@@ -107,7 +101,6 @@ class ForecastMixture:
         x: cython.double = t / sqrt(self.degrees[k] + t * t)
         square: cython.double = x * x
         total: cython.double = 0.0
-        i: cython.Py_ssize_t
         for i in range(self.polynomials.shape[1] - 1, -1, -1):
             total = total * square + self.polynomials[k, i]
         return 0.5 + x * total
@@ -115,14 +108,6 @@ class ForecastMixture:
     @cython.cfunc
     def write_below(self, y: cython.double):
         """Write the probability of less than a number, that of more, and the density, without logarithms."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        _: cython.int
-        scale: cython.double
-        t: cython.double
-        part: cython.double
-        share: cython.double
-        density: cython.double
         self.is_below = self.is_above = self.is_at = 0.0
         for e in range(self.locations):
             for k in range(KINDS):
@@ -142,12 +127,6 @@ class ForecastMixture:
         """Return the number that a share, above 0 and below 1, lies below: Newton's steps on the logarithm of the
         smaller tail, or half of the bracket where a step leaves it or is not much smaller than the one before.
         """
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        apart: cython.double
-        tail: cython.double
-        step: cython.double
-        is_bracketed: cython.bint
         before: cython.double = INFINITE
         low: cython.double = -INFINITE
         high: cython.double = INFINITE
@@ -175,7 +154,7 @@ class ForecastMixture:
                 else:
                     tail = max(self.is_above, LEAST_TAIL)
                     step = tail * log(tail / (1.0 - share)) / self.is_at
-            is_bracketed = low > -INFINITE and high < INFINITE
+            is_bracketed: cython.bint = low > -INFINITE and high < INFINITE
             if is_bracketed and (not low < y + step < high or fabs(step) > 0.5 * before):
                 step = 0.5 * (low + high) - y
             elif fabs(step) == INFINITE:  # where there is no density
@@ -189,11 +168,6 @@ class ForecastMixture:
     @cython.ccall
     def log_density(self, y: cython.double) -> cython.double:
         """Return the log density at a number, and write that of each part, with its weight, to `gains`."""
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        square: cython.double
-        error: cython.double
         most: cython.double = -1e300
         total: cython.double = 0.0
         for e in range(self.locations):
@@ -217,15 +191,9 @@ class ForecastMixture:
         """Learn an event's target. `events` is the number of events before: scales follow the first ones faster. The
         weight is at most 1.
         """
-        e: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
         total: cython.double = self.log_density(y)
         parts: cython.double = self.locations * KINDS
         share: cython.double = SHARE * weight
-        square: cython.double
-        error: cython.double
-        rate: cython.double
         sum_: cython.double = 0.0
         for at in range(self.locations * KINDS):
             if weight == 1.0:
@@ -253,7 +221,6 @@ class ForecastMixture:
     @cython.ccall
     def rescale(self, factor: cython.double):
         """Multiply all scales, as the unit of targets has changed."""
-        at: cython.Py_ssize_t
         for at in range(self.locations * KINDS):
             self.squares[at] = max(LEAST_SQUARE, self.squares[at] * factor * factor)
 

@@ -81,9 +81,6 @@ class Recalibration:
     @cython.ccall
     def mix(self, probabilities: cython.double[::1], labels: cython.Py_ssize_t):
         """Write the answer to probabilities that sum to 1, one per label."""
-        k: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        position: cython.double
         total: cython.double = 0.0
         if self.answer.shape[0] < labels:
             self.widen(2 * labels)
@@ -96,7 +93,7 @@ class Recalibration:
                     max(log(self.uncorrected[k] / (1.0 - self.uncorrected[k])), -FARTHEST), FARTHEST
                 )
             position = (position + FARTHEST) / (2.0 * FARTHEST) * (KNOTS - 1)
-            i = min(cython.cast(cython.Py_ssize_t, position), KNOTS - 2)
+            i: cython.Py_ssize_t = min(cython.cast(cython.Py_ssize_t, position), KNOTS - 2)
             self.knot[k] = i
             self.beyond[k] = position - i
             self.corrected[k] = (1.0 - self.beyond[k]) * self.hits[i] / self.events[i]
@@ -122,12 +119,9 @@ class Recalibration:
     @cython.ccall
     def learn(self, label: cython.Py_ssize_t, weight: cython.double):
         """Learn the label that came true of what was mixed last. A weight above 1 counts as 1."""
-        k: cython.Py_ssize_t
-        uncorrected: cython.double
-        corrected: cython.double
         weight = min(weight, 1.0)
-        uncorrected = self.trust[0] * self.uncorrected[label] ** weight
-        corrected = self.trust[1] * self.corrected[label] ** weight
+        uncorrected: cython.double = self.trust[0] * self.uncorrected[label] ** weight
+        corrected: cython.double = self.trust[1] * self.corrected[label] ** weight
         self.trust[0] = (1.0 - SWITCHING) * uncorrected / (uncorrected + corrected) + SWITCHING / 2.0
         self.trust[1] = 1.0 - self.trust[0]
         for k in range(self.labels):

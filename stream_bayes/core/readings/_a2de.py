@@ -50,10 +50,6 @@ def multiply_row(
 
     Both classes are read before either is written, so that a compiler can take the two as one.
     """
-    i: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    high: cython.Py_ssize_t
-    low: cython.Py_ssize_t
     top: cython.Py_ssize_t = pair_number(k, j) * stride + y
     highs: cython.Py_ssize_t = pair_number(k, 0) * stride + y
     lows: cython.Py_ssize_t = pair_number(j, 0) * stride + y
@@ -63,12 +59,6 @@ def multiply_row(
     below_next: cython.double = inverse[top + 1]
     running: cython.double = product[top]
     running_next: cython.double = product[top + 1]
-    count: cython.double
-    count_next: cython.double
-    high_term: cython.double
-    high_term_next: cython.double
-    low_term: cython.double
-    low_term_next: cython.double
     for i in range(first, last):
         c = at + i * stride + y
         high = highs + i * stride
@@ -125,11 +115,7 @@ class PairAverageReading(AverageReading):
         values: ValueCounts = tables.values
         terms: Terms = self.terms
         stride: cython.Py_ssize_t = values.layout.classes
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         pair: cython.Py_ssize_t = 0
-        cells: cython.Py_ssize_t
         self.place_cells()
         self.cells.gather_pairs(tables.pairs)
         terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
@@ -138,7 +124,9 @@ class PairAverageReading(AverageReading):
             terms.pseudocount[k] = self.pseudocount(values.distinct[self.slot[k]]) + self.extra
             terms.smallest = min(terms.smallest, terms.pseudocount[k])
             for j in range(k):
-                cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
+                cells: cython.Py_ssize_t = (
+                    self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
+                )
                 terms.add[pair] = self.pseudocount(cells)
                 terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
                 terms.add[pair] += self.extra
@@ -156,8 +144,6 @@ class PairAverageReading(AverageReading):
         tables: Tables = self.tables
         pairs: PairCounts = tables.pairs
         layout: Layout = pairs.layout
-        p: cython.longlong
-        y: cython.Py_ssize_t
         total: cython.double = 0.0
         if pairs.beside is None:
             for y in range(tables.labels):
@@ -180,12 +166,6 @@ class PairAverageReading(AverageReading):
         steps: cython.Py_ssize_t = terms.safe_steps(self.tables.exact)
         careful: cython.bint = terms.must_lift(steps, n)
         at: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        first: cython.Py_ssize_t
-        last: cython.Py_ssize_t
-        pair: cython.Py_ssize_t
         for k in range(2, n):
             for j in range(1, k):
                 pair = pair_number(k, j)
@@ -212,9 +192,6 @@ class PairAverageReading(AverageReading):
         """Multiply all triples into the products, each with a denominator of its own."""
         terms: Terms = self.terms
         at: cython.Py_ssize_t = 0
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         for k in range(2, n):
             for j in range(1, k):
                 for i in range(j):
@@ -240,7 +217,6 @@ class PairAverageReading(AverageReading):
         add: cython.double = self.terms.pseudocount[child]
         whole: cython.double = self.whole_beside(child)
         cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes
-        y: cython.Py_ssize_t
         self.gather_beside(high, low, self.slot[child])
         for y in range(self.terms.classes):
             if self.beside[y] + whole > 0.0:
@@ -255,13 +231,8 @@ class PairAverageReading(AverageReading):
         classes: cython.Py_ssize_t = self.terms.classes
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         first: cython.longlong = layout.start[other]
-        cell: cython.longlong
         step: cython.longlong = 0
-        share: cython.double
-        weight: cython.double[::1]
-        beside: cython.double[::1]
         if self.beside.shape[0] < classes:
             self.beside = np.zeros(2 * classes)
         beside = self.beside

@@ -67,12 +67,6 @@ class Subsumption:
         values: ValueCounts = tables.values
         layout: Layout = values.layout
         stride: cython.Py_ssize_t = layout.classes
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        both: cython.double
-        general: cython.bint
-        specific: cython.bint
         critical: cython.double = self.least * tables.unit
         certain: cython.double = 1.0 - 1e-12  # faded weights carry rounding errors
         rank: cython.longlong[::1] = self.ranks()
@@ -88,8 +82,8 @@ class Subsumption:
                 both = 0.0
                 for y in range(tables.labels):
                     both += pairs.weight[layout.pair(position[k], position[e]) * stride + y]
-                general = both >= self.total[e] * certain and self.total[e] > critical
-                specific = both >= self.total[k] * certain and self.total[k] > critical
+                general: cython.bint = both >= self.total[e] * certain and self.total[e] > critical
+                specific: cython.bint = both >= self.total[k] * certain and self.total[k] > critical
                 if general and specific:
                     general = rank[slot[e]] < rank[slot[k]]
                     specific = not general
@@ -137,9 +131,7 @@ class AverageReading(PairReading):
     @cython.cfunc
     def gather_specific(self, row: Row) -> cython.Py_ssize_t:
         """Gather the entries of a row without those that others imply; return their number."""
-        implied: cython.uchar[::1]
         n: cython.Py_ssize_t = self.gather(row)
-        k: cython.Py_ssize_t
         remaining: cython.Py_ssize_t = 0
         if n < 2 or self.subsumption.least < 0.0:
             return n
@@ -196,18 +188,14 @@ class AverageReading(PairReading):
         terms: Terms = self.terms
         stride: cython.Py_ssize_t = values.layout.classes
         classes: cython.Py_ssize_t = tables.labels
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        f: cython.Py_ssize_t
         term: cython.Py_ssize_t = 0
         different: cython.Py_ssize_t = -1
-        whole: cython.double
         pseudocount: cython.double = 0.0
         add: cython.double = 0.0
         terms.begin(last - first, last - first, classes, stride)
         terms.smallest = self.strength * tables.unit
         for k in range(first, last):
-            f = self.slot[k]
+            f: cython.Py_ssize_t = self.slot[k]
             if values.distinct[f] != different:  # many features have as many values as the last
                 different = values.distinct[f]
                 pseudocount = self.pseudocount(different)
@@ -242,12 +230,6 @@ class AverageReading(PairReading):
         """Multiply all pairs into the products, each with a denominator of its own."""
         terms: Terms = self.terms
         stride: cython.Py_ssize_t = terms.stride
-        k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        both: cython.double
-        below: cython.double
-        whole: cython.double  # of the smoothing of a child
         for k in range(1, self.entries):
             whole = self.whole_beside(k)
             for e in range(k):
@@ -265,8 +247,6 @@ class AverageReading(PairReading):
     @cython.cfunc
     def average(self):
         """Set the scores to the logarithm of the mean of the terms."""
-        y: cython.Py_ssize_t
-        share: cython.double
         for y in range(self.tables.labels):
             share = self.terms.mean(y)
             self.set_joint(y, share, self.terms.top)
@@ -274,7 +254,6 @@ class AverageReading(PairReading):
     @cython.cfunc
     def set_joint(self, y: cython.Py_ssize_t, value: cython.double, scale: cython.int):
         """Set a score to a joint probability, under another prior than the counted one if there is one."""
-        counted: cython.double
         if self.score[y] == NEVER:
             return
         if value <= 0.0:
@@ -297,7 +276,6 @@ class AverageReading(PairReading):
         tables: Tables = self.tables
         add: cython.double = self.prior_strength * tables.unit
         total: cython.double = 0.0
-        z: cython.Py_ssize_t
         if self.spread:
             add /= self.live
         for z in range(tables.labels):
@@ -350,7 +328,6 @@ class AverageReading(PairReading):
     def keeps_complete(self, row: Row) -> cython.bint:
         """Return True if the row has every feature that any sample has, so that `PairCounts.beside` is not needed."""
         layout: Layout = self.tables.values.layout
-        f: cython.Py_ssize_t
         features: cython.Py_ssize_t = 0
         for f in range(layout.features):
             if layout.used[f] > 0:

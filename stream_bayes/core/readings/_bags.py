@@ -32,12 +32,6 @@ class MultinomialReading(Reading):
         stride: cython.Py_ssize_t = values.layout.classes
         add: cython.double = self.strength * self.tables.unit
         words: cython.double = 0.0
-        factor: cython.double
-        product: cython.double
-        grown: cython.double
-        below: cython.double
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         values.prefetch_cells(row, 0)
         for k in range(row.entries):
             if occupied[code[k]]:
@@ -84,12 +78,6 @@ class ComplementReading(Reading):
         add: cython.double = self.strength * self.tables.unit
         words: cython.double = 0.0
         total: cython.double = add * values.distinct[0]
-        everywhere: cython.double
-        elsewhere: cython.double
-        grown: cython.double
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         values.prefetch_cells(row, 0)
         for y in range(classes):
             total += values.present[y]
@@ -128,7 +116,6 @@ class ComplementReading(Reading):
     @cython.cfunc
     def elsewhere(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t) -> cython.double:
         """Return the weight of a word outside a class, as a sum without differences."""
-        y: cython.Py_ssize_t
         total: cython.double = self.strength * self.tables.unit
         for y in range(self.tables.labels):
             if y != label:
@@ -156,7 +143,6 @@ class BernoulliReading(Reading):
         total: cython.double = self.tables.class_weight[label] + self.strength + self.extra
         logs: cython.double = 0.0
         product: cython.double = 1.0
-        left: cython.double
         while node >= 0:
             left = total - histogram.count[node]
             if left > 0.0:
@@ -178,17 +164,6 @@ class BernoulliReading(Reading):
             self.add_evidence_by_scan(row)
             return
         stride: cython.Py_ssize_t = values.layout.classes
-        total: cython.double
-        ratio: cython.double
-        product: cython.double
-        left: cython.double
-        absent: cython.double
-        certain: cython.longlong
-        node: cython.int
-        last: cython.int
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         values.prefetch_cells(row, 0)
         for y in range(self.tables.labels):
             total = self.tables.class_weight[y] + self.extra
@@ -205,10 +180,10 @@ class BernoulliReading(Reading):
             if total + self.strength > 0.0:
                 self.score[y] += (values.distinct[0] - histogram.words[y]) * log(total + self.strength)
             # Unsmoothed, a word that is in every message of a class must be in this one: its bucket is the last.
-            certain = 0
+            certain: cython.longlong = 0
             if self.strength == 0.0:
                 node = histogram.head[y]
-                last = -1
+                last: cython.int = -1
                 while node >= 0:
                     last = node
                     node = histogram.later[node]
@@ -240,11 +215,6 @@ class BernoulliReading(Reading):
         stride: cython.Py_ssize_t = values.layout.classes
         used: cython.Py_ssize_t = values.layout.used[0] if values.layout.features else 0
         add: cython.double = self.strength * self.tables.unit
-        total: cython.double
-        ratio: cython.double
-        product: cython.double
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         if self.is_present.shape[0] < used:
             self.is_present = np.zeros(2 * used, np.uint8)
         for k in range(row.entries):

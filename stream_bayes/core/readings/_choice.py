@@ -91,7 +91,6 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
-        m: cython.Py_ssize_t
         if self.begin() == 0:
             return False
         self.find_copy()
@@ -107,14 +106,13 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def score_with_spread(self, row: Row) -> cython.bint:
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        member: Reading
         if self.begin() == 0:
             return False
         self.find_copy()
         if not self.mixture:
-            member = self.members[self.number_of_naive_bayes if self.leader == self.copied else self.leader]
+            member: Reading = self.members[
+                self.number_of_naive_bayes if self.leader == self.copied else self.leader
+            ]
             member.score_with_spread(row)
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
@@ -136,9 +134,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def mix_spreads(self):
         """Set the variances of the log-odds to those of the mixture, whose weights are held."""
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        share: cython.double
         total: cython.double = 0.0
         for m in range(self.loss.shape[0]):
             if m != self.copied:
@@ -163,8 +158,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def write_spreads(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
         """Write the variances of the members' log-odds, as `write_members` writes their probabilities."""
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         for m in range(len(self.members)):
             for y in range(self.tables.labels):
                 out[r + m, y] = self.spreads[m, y]
@@ -173,7 +166,6 @@ class ChoiceReading(Reading):
     def score_with(self, m: cython.Py_ssize_t, row: Row):
         """Copy the scores of one member."""
         member: Reading = self.members[self.number_of_naive_bayes if m == self.copied else m]
-        y: cython.Py_ssize_t
         member.score_row(row)
         for y in range(self.tables.labels):
             self.score[y] = member.score[y]
@@ -190,7 +182,6 @@ class ChoiceReading(Reading):
     def record_shares(self, m: cython.Py_ssize_t):
         """Record the probabilities that a member has just computed."""
         member: Reading = self.members[m]
-        y: cython.Py_ssize_t
         member.normalise()
         if self.shares.shape[1] < self.tables.labels:
             self.shares = np.zeros((len(self.members), 2 * self.tables.labels))
@@ -201,7 +192,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def copy_shares(self):
         """Record the probabilities of naive Bayes for the reading that is the same."""
-        y: cython.Py_ssize_t
         if self.copied >= 0:
             for y in range(self.tables.labels):
                 self.shares[self.copied, y] = self.shares[self.number_of_naive_bayes, y]
@@ -210,8 +200,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
         """Write the newest probabilities of the members. Only in a mixture have all of them predicted."""
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         for m in range(len(self.members)):
             for y in range(self.tables.labels):
                 out[r + m, y] = self.shares[m, y]
@@ -219,9 +207,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def mix(self):
         """Set the scores to the logarithms of the weighted mean of the recorded probabilities."""
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        weight: cython.double
         total: cython.double = 0.0
         for y in range(self.tables.labels):
             self.share[y] = 0.0
@@ -239,9 +224,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def score_to_learn(self, row: Row) -> cython.bint:
         """Score the row by every member; the average comes last, as it may count the pairs in the same pass."""
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        member: Reading
         self.scored = False
         if row.weight == 0.0:
             return self.score_row(row)
@@ -264,7 +246,9 @@ class ChoiceReading(Reading):
         if self.mixture:
             self.mix()
         else:
-            member = self.members[self.number_of_naive_bayes if self.leader == self.copied else self.leader]
+            member: Reading = self.members[
+                self.number_of_naive_bayes if self.leader == self.copied else self.leader
+            ]
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
             self.shift = member.shift
@@ -277,7 +261,6 @@ class ChoiceReading(Reading):
         """Add the losses of the super-parents. This comes last: it may change the choice and overwrite scores."""
         chooser: SuperParentReading = self.super_parents
         reader: AverageReading = self.average  # it scored before, and has the terms of all
-        plain: cython.double
         if reader is None:
             reader = chooser
             chooser.gather(row)
@@ -330,7 +313,6 @@ class ChoiceReading(Reading):
     @cython.cfunc
     def add_losses_of_members(self, row: Row):
         """Add each member's loss of the true class, and update the leader."""
-        m: cython.Py_ssize_t
         best: cython.Py_ssize_t = 0
         for m in range(self.loss.shape[0]):
             self.loss[m] = self.loss[m] * self.decay + row.weight * loss_of(self.shares[m, row.label])

@@ -51,10 +51,6 @@ def cholesky(matrix: cython.double[::1], n: cython.Py_ssize_t, factor: cython.do
 
     Return False if the matrix is singular but for rounding.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    total: cython.double
     for i in range(n):
         for j in range(i):
             total = matrix[i * n + j]
@@ -119,9 +115,6 @@ class DiscriminantReading(ValueReading):
         """Derive deviations and correlations from the counts as they are now."""
         numbers: Gaussians = self.tables.gaussians
         n: cython.Py_ssize_t = 0
-        f: cython.Py_ssize_t
-        g: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         slots = np.zeros(numbers.features, np.longlong)
         measured: cython.longlong[::1] = slots
         for f in range(numbers.features):
@@ -141,7 +134,6 @@ class DiscriminantReading(ValueReading):
     def reserve_groups(self, slots: cython.longlong[::1], groups: cython.Py_ssize_t):
         """Make room for the features and groups of a derivation."""
         n: cython.Py_ssize_t = slots.shape[0]
-        k: cython.Py_ssize_t
         self.slots, self.groups = slots, groups
         if self.index_of.shape[0] < self.tables.gaussians.features:
             self.index_of = np.zeros(self.tables.gaussians.features, np.longlong)
@@ -159,7 +151,6 @@ class DiscriminantReading(ValueReading):
 
     def restore(self, slots, groups: cython.Py_ssize_t, deviation, correlation):
         """Continue from derived deviations and correlations."""
-        g: cython.Py_ssize_t
         self.reserve_groups(slots, groups)
         self.deviation, self.correlation = deviation, correlation
         for g in range(groups):
@@ -169,11 +160,6 @@ class DiscriminantReading(ValueReading):
     def derive_group(self, g: cython.Py_ssize_t):
         """Derive the deviations and the factor of one group."""
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        square: cython.double
-        scale: cython.double
-        share: cython.double
         for i in range(n):
             square = self.variance_of(g, self.slots[i])
             self.deviation[g * n + i] = sqrt(square)
@@ -197,11 +183,8 @@ class DiscriminantReading(ValueReading):
         numbers: Gaussians = self.tables.gaussians
         cell: cython.longlong = slot * numbers.classes
         unit: cython.double = self.tables.unit
-        y: cython.Py_ssize_t
-        spare: cython.double
         squares: cython.double = 0.0
         freedom: cython.double = 0.0
-        variance: cython.double
         self.overall(slot)
         if not self.shares_covariance and g >= 0 and numbers.weight[cell + g] > unit * MORE_THAN_ONE:
             squares, freedom = numbers.m2[cell + g], numbers.weight[cell + g] - self.ddof * unit
@@ -227,8 +210,6 @@ class DiscriminantReading(ValueReading):
         pairs: CoMoments = self.tables.co_moments
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
-        y: cython.Py_ssize_t
-        spare: cython.double
         product: cython.double = 0.0
         freedom: cython.double = 0.0
         if not self.shares_covariance and pairs.weight(high, low, g, numbers) > unit * MORE_THAN_ONE:
@@ -250,11 +231,8 @@ class DiscriminantReading(ValueReading):
         The oracle approximating shrinkage takes them as those of a class, or of all classes (-1).
         """
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         weight: cython.double = 0.0
         alpha: cython.double = 0.0  # mean square of the correlations
-        below: cython.double
         if self.shrinkage >= 0.0 or n == 0:
             return max(0.0, self.shrinkage)
         for y in range(self.tables.labels):
@@ -270,8 +248,6 @@ class DiscriminantReading(ValueReading):
     def shrink(self, correlation: cython.double[::1], first: cython.Py_ssize_t, share: cython.double):
         """Replace a share of the correlations that begin at `first` by none."""
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         for i in range(n):
             for j in range(n):
                 if i != j:
@@ -284,7 +260,6 @@ class DiscriminantReading(ValueReading):
     def derive_students(self):
         """Derive the covariance of all classes together, and from it that of each where they differ."""
         n: cython.Py_ssize_t = self.slots.shape[0]
-        g: cython.Py_ssize_t
         deviation: cython.double[::1] = self.deviation
         correlation: cython.double[::1] = self.correlation
         if self.groups == 0:
@@ -305,9 +280,6 @@ class DiscriminantReading(ValueReading):
         numbers: Gaussians = self.tables.gaussians
         n: cython.Py_ssize_t = self.slots.shape[0]
         classes: cython.Py_ssize_t = self.tables.labels
-        i: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.longlong
         if self.offset.shape[0] < n * classes:
             self.offset = np.zeros(2 * n * classes)
         if self.prior_variance.shape[0] < n:
@@ -339,14 +311,6 @@ class DiscriminantReading(ValueReading):
         pairs: CoMoments = self.tables.co_moments
         unit: cython.double = self.tables.unit
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.longlong
-        squares: cython.double
-        scale: cython.double
-        weight: cython.double
-        total: cython.double
         for i in range(n):
             squares, total = self.prior_variance[i], 1.0
             for y in range(self.tables.labels):
@@ -379,12 +343,6 @@ class DiscriminantReading(ValueReading):
         unit: cython.double = self.tables.unit
         n: cython.Py_ssize_t = self.slots.shape[0]
         first: cython.Py_ssize_t = g * n * n
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        cell: cython.longlong
-        squares: cython.double
-        scale: cython.double
-        weight: cython.double
         for i in range(n):
             cell = self.slots[i] * numbers.classes + g
             # The scale of a constant is not known, so it is the same for all classes.
@@ -411,7 +369,6 @@ class DiscriminantReading(ValueReading):
     def factorise(self, g: cython.Py_ssize_t):
         """Factor a group's correlations; shrink them first as much as it takes to make them regular."""
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
         share: cython.double = FIRST_SHRINKAGE
         while not cholesky(
             self.correlation[g * n * n : (g + 1) * n * n], n, self.factor[g * n * n : (g + 1) * n * n]
@@ -437,7 +394,6 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def check_due(self, row: Row):
-        k: cython.Py_ssize_t
         if self.groups < (1 if self.shares_covariance else self.tables.labels):
             self.due = self.tables.clock
         for k in range(row.numbers):
@@ -456,7 +412,6 @@ class DiscriminantReading(ValueReading):
     @cython.cfunc
     def gather_numbers(self, row: Row) -> cython.Py_ssize_t:
         """Gather the numbers of features that were derived, in the order of their slots; return their number."""
-        k: cython.Py_ssize_t
         m: cython.Py_ssize_t = 0
         for k in range(row.numbers):
             if row.numeric_feature[k] < self.index_of.shape[0] and self.index_of[row.numeric_feature[k]] >= 0:
@@ -471,8 +426,6 @@ class DiscriminantReading(ValueReading):
         classes: cython.Py_ssize_t = self.tables.labels
         n: cython.Py_ssize_t = self.slots.shape[0]
         m: cython.Py_ssize_t = self.gather_numbers(row)
-        g: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         log_det: cython.double = 0.0
         nearest: cython.double = LARGEST
         if m == 0:
@@ -509,10 +462,6 @@ class DiscriminantReading(ValueReading):
         """
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
-        i: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.longlong
-        total: cython.double
         least: cython.double = LARGEST  # of all classes: the weight behind the scarcest number
         if self.behind.shape[0] < self.tables.labels:
             self.behind = np.zeros(2 * self.tables.labels)
@@ -536,7 +485,6 @@ class DiscriminantReading(ValueReading):
     @cython.cfunc
     def add_densities(self, m: cython.Py_ssize_t):
         """Add Student's log-densities of m numbers; `variance` and `distance` hold distances and determinants."""
-        y: cython.Py_ssize_t
         gammas: cython.double = 0.0
         self.shift -= 0.5 * m * LOG_TAU
         for y in range(self.tables.labels):
@@ -548,9 +496,6 @@ class DiscriminantReading(ValueReading):
     @cython.cfunc
     def add_rises(self, m: cython.Py_ssize_t):
         """Add the rise of Student's log-densities when the numbers are learned once more, also for plug-in ones."""
-        y: cython.Py_ssize_t
-        weight: cython.double
-        distance: cython.double
         for y in range(self.tables.labels):
             weight = PRIOR_MEANS + self.behind[y]
             distance = self.variance[y] / self.freedom[y]
@@ -562,8 +507,6 @@ class DiscriminantReading(ValueReading):
     def factor_part(self, g: cython.Py_ssize_t, m: cython.Py_ssize_t) -> cython.double:
         """Factor the correlations of the gathered features into `partial`; return the log-determinant."""
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         log_det: cython.double = 0.0
         for i in range(m):
             for j in range(i + 1):
@@ -584,13 +527,7 @@ class DiscriminantReading(ValueReading):
         """
         numbers: Gaussians = self.tables.gaussians
         n: cython.Py_ssize_t = self.slots.shape[0]
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        slot: cython.longlong
-        cell: cython.longlong
-        total: cython.double
         weight: cython.double = -1.0
-        before: cython.double
         stretch: cython.double = 1.0
         product: cython.double = 1.0
         square: cython.double = 0.0

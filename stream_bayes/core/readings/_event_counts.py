@@ -36,9 +36,6 @@ def copy_row(
     at: cython.Py_ssize_t,
 ) -> cython.void:
     """Write a row's cells with its first entries, two classes at a time."""
-    i: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    c: cython.longlong
     for i in range(entries):
         c = line + first[i] * stride
         for y in range(0, stride, 2):
@@ -63,13 +60,7 @@ def mix_row(
     at: cython.Py_ssize_t,
 ) -> cython.void:
     """Add a part of a row's cells with its first entries, each read between bins."""
-    i: cython.Py_ssize_t
-    y: cython.Py_ssize_t
     b: cython.Py_ssize_t
-    c: cython.longlong
-    portion: cython.double
-    one: cython.double
-    one_after: cython.double
     for i in range(entries):
         c = line + first[i] * stride
         for b in range(width[i]):
@@ -108,7 +99,6 @@ class EventCells:
     @cython.cfunc
     def locate(self, entries: cython.Py_ssize_t, position: cython.longlong[::1]):
         """Read each entry at its position."""
-        k: cython.Py_ssize_t
         self.reserve(entries)
         self.soft = False
         for k in range(entries):
@@ -123,12 +113,10 @@ class EventCells:
         right: cython.double[::1],
     ):
         """Read each entry partly from the positions beside it."""
-        k: cython.Py_ssize_t
-        width: cython.Py_ssize_t
         self.reserve(entries)
         self.soft = True
         for k in range(entries):
-            width = 0
+            width: cython.Py_ssize_t = 0
             self.first[k] = position[k]
             if left[k] > 0.0:
                 self.first[k] -= 1
@@ -153,10 +141,7 @@ class EventCells:
         stride: cython.Py_ssize_t = layout.classes
         n: cython.Py_ssize_t = self.entries
         at: cython.Py_ssize_t = 0
-        c: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         a: cython.Py_ssize_t
-        line: cython.longlong
         self.reserve_cells(n * (n - 1) // 2 * stride)
         weight: cython.double[::1] = pairs.weight
         count: cython.double[::1] = self.count
@@ -181,14 +166,8 @@ class EventCells:
         stride: cython.Py_ssize_t = layout.classes
         n: cython.Py_ssize_t = self.entries
         at: cython.Py_ssize_t = 0
-        c: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
-        line: cython.longlong
-        portion: cython.double
-        f: cython.longlong
         self.reserve_cells(n * (n - 1) * (n - 2) // 6 * stride)
         for k in range(n):
             # The row of (k, j) begins where that of k does and, in it, that of j.

@@ -50,12 +50,6 @@ def reach(
     half: cython.double = 0.5 * deviation
     near: cython.double = deviations
     far: cython.double = deviations + half
-    at: cython.double
-    excess: cython.double
-    high: cython.double
-    low: cython.double
-    slope: cython.double
-    bend: cython.double
     if share * below(-near - half) + rest * below(half - near) <= tail:
         return deviations * deviation
     at = far
@@ -90,7 +84,6 @@ def lower_end(
     deviations: cython.double,
 ) -> cython.double:
     """Return the lower end of the interval of a probability; arguments as `reach` takes them."""
-    away: cython.double
     if variance <= 0.0 or rest <= 0.0 or share <= 0.0:
         return share
     away = reach(share, rest, min(variance, MOST_VARIANCE), tail, deviations)
@@ -108,7 +101,6 @@ def upper_end(
     deviations: cython.double,
 ) -> cython.double:
     """Return the upper end of the interval of a probability; arguments as `reach` takes them."""
-    away: cython.double
     if variance <= 0.0 or rest <= 0.0 or share <= 0.0:
         return share
     away = reach(rest, share, min(variance, MOST_VARIANCE), tail, deviations)

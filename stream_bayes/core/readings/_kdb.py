@@ -45,11 +45,6 @@ def add_values(
     """Add a share of the weights under one configuration of parents, from `cell` on: to `total` of all values, and to
     `count` of the value `own_code`, of which the parts `below` and `above` are read from the values beside it.
     """
-    v: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    c: cython.longlong
-    value: cython.double
-    running: cython.double
     for y in range(classes):
         running = total[y]
         c = cell + y
@@ -125,8 +120,6 @@ class DependenceReading(PairReading):
     def add_evidence(self, row: Row):
         classes: cython.Py_ssize_t = self.tables.labels
         n: cython.Py_ssize_t = self.scatter_row(row)
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(n):
@@ -143,11 +136,8 @@ class DependenceReading(PairReading):
         slot: cython.longlong = self.slot[k]
         different: cython.Py_ssize_t = values.distinct[slot]
         add: cython.double = self.pseudocount(different)
-        y: cython.Py_ssize_t
-        m: cython.longlong
         first: cython.longlong = 0
         last: cython.longlong = 0
-        present: cython.longlong
         for y in range(self.tables.labels):
             self.numerator[y] = self.weight_of(k, y) + add + self.extra
             self.denominator[y] = values.present[slot * stride + y] + add * different + self.extra
@@ -178,8 +168,6 @@ class DependenceReading(PairReading):
     def back_off(self):
         """Mix the counts of a level with the probabilities of the level below, and keep these if both are empty."""
         s: cython.double = self.strength * self.tables.unit
-        y: cython.Py_ssize_t
-        below: cython.double
         for y in range(self.tables.labels):
             below = self.total[y] + self.extra
             self.count[y] += self.extra
@@ -212,11 +200,6 @@ class DependenceReading(PairReading):
         total: cython.double[::1] = self.total
         weight: cython.double[::1] = families.weight
         hashed: Configurations = None
-        m: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        code: cython.longlong
-        cell: cython.longlong
-        share: cython.double
         if families.base[f] < 0:
             hashed = families.hashed[f]
             weight = hashed.weight

@@ -31,11 +31,9 @@ class Members:
         spreads: cython.double[:, ::1],
     ):
         """Write the probabilities that each reading gives, and the variances of their log-odds, as `predict` does."""
-        index: cython.Py_ssize_t
         first: cython.Py_ssize_t = 0
-        reading: Reading
         for index in range(len(self.readings)):
-            reading = self.readings[index]
+            reading: Reading = self.readings[index]
             if not is_asleep[index] and reading.score_with_spread(rows[index]):
                 reading.write_members(out, first)
                 reading.write_spreads(spreads, first)
@@ -52,14 +50,11 @@ class Members:
         """Write the probabilities that each reading gives into rows of `out`, one after the other; learn an event that
         has a label. Readings that sleep learn only, and their rows stay as they are.
         """
-        index: cython.Py_ssize_t
         first: cython.Py_ssize_t = 0
-        reading: Reading
-        row: Row
         answers: MemberRows = MemberRows(out)
         for index in range(len(self.readings)):
-            reading = self.readings[index]
-            row = rows[index]
+            reading: Reading = self.readings[index]
+            row: Row = rows[index]
             if not is_asleep[index]:
                 answers.rows = first
                 reading.process(row, is_labelled, answers)
@@ -70,10 +65,8 @@ class Members:
     @cython.ccall
     def remember(self):
         """Remember what the readings have scored until now."""
-        index: cython.Py_ssize_t
-        reading: Reading
         for index in range(len(self.readings)):
-            reading = self.readings[index]
+            reading: Reading = self.readings[index]
             self.scorings[index], self.clocks[index] = reading.scorings, reading.tables.clock
 
     @cython.ccall
@@ -81,10 +74,8 @@ class Members:
         """Learn an event that all readings awake have predicted last. Return False, and learn nothing, if one of them
         has scored or learned another since `remember`.
         """
-        index: cython.Py_ssize_t
-        reading: Reading
         for index in range(len(self.readings)):
-            reading = self.readings[index]
+            reading: Reading = self.readings[index]
             if reading.scorings != self.scorings[index] or reading.tables.clock != self.clocks[index]:
                 return False
         for index in range(len(self.readings)):

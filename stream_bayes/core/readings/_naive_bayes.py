@@ -145,26 +145,12 @@ class ValueReading(Reading):
         layout: Layout = values.layout
         stride: cython.Py_ssize_t = layout.classes
         classes: cython.Py_ssize_t = self.tables.labels
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        f: cython.Py_ssize_t
-        position: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        add: cython.double
-        whole: cython.double
-        below: cython.double
-        count: cython.double
-        left: cython.double
-        right: cython.double
-        ratio: cython.double
-        product: cython.double
-        power: cython.double
         bins: Bins = self.tables.bins if self.reads_moments else None
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(row.entries):
-            f = row.feature[k]
-            position = layout.start[f] + row.code[k]
+            f: cython.Py_ssize_t = row.feature[k]
+            position: cython.Py_ssize_t = layout.start[f] + row.code[k]
             if not values.occupied[position]:
                 continue
             if bins is not None and f < bins.count.shape[0] and bins.count[f] >= 0:
@@ -175,7 +161,7 @@ class ValueReading(Reading):
             add = self.pseudocount(values.distinct[f])
             whole = add * values.distinct[f] + self.extra
             add += self.extra
-            cell = position * stride
+            cell: cython.Py_ssize_t = position * stride
             left = right = 0.0
             if row.soft and row.inside[k] >= 0.0:
                 left = left_share(row.inside[k], row.code[k])
@@ -189,10 +175,10 @@ class ValueReading(Reading):
                     count += values.weight[cell - stride + y] * left
                 if right > 0.0:
                     count += values.weight[cell + stride + y] * right
-                ratio = (count + add) / below
+                ratio: cython.double = (count + add) / below
                 if power != 1.0:
                     ratio = ratio**power
-                product = self.share[y] * ratio
+                product: cython.double = self.share[y] * ratio
                 if product < SMALL:
                     self.score[y] += log_of(self.share[y]) + log_of(ratio)
                     product = 1.0
@@ -205,11 +191,6 @@ class ValueReading(Reading):
         """Set `numbers_held` to the weight of each class's sparse numbers; return True if there are any."""
         numbers: Gaussians = self.tables.gaussians
         weight: cython.double[::1] = numbers.weight
-        f: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        block: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        measured: cython.double
         is_sparse: cython.bint = False
         if self.numbers_held.shape[0] < self.tables.labels:
             self.numbers_held = np.zeros(2 * self.tables.labels)
@@ -261,7 +242,6 @@ class ValueReading(Reading):
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = feature * numbers.classes
         measured: cython.double = 0.0
-        y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             measured += numbers.weight[cell + y]
         return 1.0 if measured >= SPARSE * self.weight_of_samples else measured / self.weight_of_samples
@@ -271,13 +251,7 @@ class ValueReading(Reading):
         """Add the evidence of which sparse numbers a row has, after `count_numbers`."""
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
         sparse: cython.Py_ssize_t = 0
-        share: cython.double
-        ratio: cython.double
-        product: cython.double
         for y in range(self.tables.labels):
             self.share[y] = 1.0
         for k in range(row.numbers):
@@ -307,11 +281,9 @@ class ValueReading(Reading):
         """
         numbers: Gaussians = self.tables.gaussians
         cell: cython.Py_ssize_t = feature * numbers.classes
-        y: cython.Py_ssize_t
         weight: cython.double = 0.0
         mean: cython.double = 0.0
         m2: cython.double = 0.0
-        away: cython.double
         self.center = 0.0
         for y in range(self.tables.labels):
             if numbers.weight[cell + y] > 0.0:
@@ -365,7 +337,6 @@ class ValueReading(Reading):
     def share_variances(self):
         """Share variances over features, once for a prediction."""
         numbers: Gaussians = self.tables.gaussians
-        y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             if self.shared_variance == 2:
                 self.pool(y, numbers.classes, numbers.features)
@@ -382,7 +353,6 @@ class ValueReading(Reading):
         unit: cython.double = self.tables.unit
         cell: cython.Py_ssize_t = feature * numbers.classes
         fallback: cython.bint = False
-        y: cython.Py_ssize_t
         self.overall(feature)
         for y in range(classes):
             self.mean[y] = self.mean_from_center(cell + y)
@@ -463,10 +433,6 @@ class ValueReading(Reading):
         and the square of the scale of that sample's Cauchy density; the weight of the samples with the number.
         """
         numbers: Gaussians = self.tables.gaussians
-        f: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        weight: cython.double
-        present: cython.double
         table = np.zeros((8, numbers.features, self.tables.labels))
         out: cython.double[:, :, ::1] = table
         self.reserve()
@@ -491,13 +457,6 @@ class ValueReading(Reading):
     def add_numbers(self, row: Row):
         tables: Tables = self.tables
         classes: cython.Py_ssize_t = tables.labels
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        number: cython.double
-        away: cython.double
-        square: cython.double
-        nearest: cython.double
-        product: cython.double
         self.reserve()
         score: cython.double[::1] = self.score
         share: cython.double[::1] = self.share
@@ -511,10 +470,10 @@ class ValueReading(Reading):
             if self.weight_of_all <= 0.0:
                 continue  # no sample holds it
             number = row.number[k] - self.center
-            nearest = LARGEST
+            nearest: cython.double = LARGEST
             for y in range(classes):
-                away = number - mean[y]
-                square = away * away / variance[y]
+                away: cython.double = number - mean[y]
+                square: cython.double = away * away / variance[y]
                 if not square < LARGEST:
                     # Beyond the range of a double it stays finite, and in the order of its root.
                     away = abs(away / sqrt(variance[y]))
@@ -566,11 +525,6 @@ class ValueReading(Reading):
         numbers: Gaussians = self.tables.gaussians
         unit: cython.double = self.tables.unit
         cell: cython.Py_ssize_t = feature * numbers.classes
-        y: cython.Py_ssize_t
-        weight: cython.double
-        away: cython.double
-        squares: cython.double
-        freedom: cython.double
         self.overall(feature)
         if self.shared_variance == 1:
             self.pool(cell, 1, self.tables.labels)
@@ -604,23 +558,11 @@ class ValueReading(Reading):
         functions are kept.
         """
         numbers: Gaussians = self.tables.gaussians
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        feature: cython.Py_ssize_t
-        number: cython.double
-        weight: cython.double
-        prior: cython.double
-        scale: cython.double
-        square: cython.double
-        away: cython.double
-        exponent: cython.double
-        factor: cython.double
-        product: cython.double
         self.reserve()
         for y in range(self.tables.labels):
             self.share[y] = 1.0
         for k in range(row.numbers):
-            feature = row.numeric_feature[k]
+            feature: cython.Py_ssize_t = row.numeric_feature[k]
             self.update(feature)
             if self.weight_of_all <= 0.0:
                 continue  # no sample holds it

@@ -91,23 +91,14 @@ class NeighbourReading(Reading):
     @cython.cfunc
     def measure(self, row: Row):
         """Write the squared distance of each kept event to a row."""
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         size: cython.Py_ssize_t = min(self.events, self.window)
-        code: cython.int
-        here: cython.double
-        factor: cython.double
-        apart: cython.double
         farthest: cython.double = FARTHEST
         unknown: cython.double = UNKNOWN  # if a number is missing, it is not comparable
         distance: cython.double[::1] = self.distance
-        numbers: cython.double[::1]
-        codes: cython.int[::1]
         for i in range(size):
             distance[i] = 0.0
         for k in range(row.numbers):
-            slot = row.numeric_feature[k]
+            slot: cython.Py_ssize_t = row.numeric_feature[k]
             if slot >= self.numbers.shape[0]:
                 continue
             factor = sqrt(self.variance[slot])
@@ -147,9 +138,6 @@ class NeighbourReading(Reading):
         size: cython.Py_ssize_t = min(self.events, self.window)
         newest: cython.Py_ssize_t = (self.events - 1) % self.window if self.events else 0
         chosen: cython.Py_ssize_t = 0
-        step: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for step in range(size):
             i = newest - step
             if i < 0:
@@ -167,11 +155,8 @@ class NeighbourReading(Reading):
     @cython.cfunc
     def score_row(self, row: Row) -> cython.bint:
         """Write the log of each class's probability, by the votes of the nearest events."""
-        y: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        chosen: cython.Py_ssize_t
         live: cython.Py_ssize_t = self.begin()
-        vote: cython.double
         least: cython.double = 0.0
         total: cython.double = 0.0
         among: cython.double = 0.0
@@ -207,8 +192,6 @@ class NeighbourReading(Reading):
     @cython.cfunc
     def look_again(self, row: Row):
         """Write the variance of each class's log-odds: that of a share among the events that vote, and one more."""
-        y: cython.Py_ssize_t
-        apart: cython.double
         self.normalise()
         for y in range(self.tables.labels):
             apart = self.share[y] * (1.0 - self.share[y])
@@ -231,11 +214,7 @@ class NeighbourReading(Reading):
     @cython.ccall
     def keep(self, row: Row):
         """Keep an event in place of the oldest, and let its numbers set the deviations."""
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.events % self.window
-        rate: cython.double
-        step: cython.double
         numbers: cython.Py_ssize_t = 0
         features: cython.Py_ssize_t = 0
         for k in range(row.numbers):

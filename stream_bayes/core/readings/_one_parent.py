@@ -106,9 +106,7 @@ class PairReading(ValueReading):
         """Gather the entries whose values hold samples or were declared; return their number."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
-        position: cython.longlong
         if self.slot.shape[0] < row.entries:
             self.slot = np.zeros(2 * row.entries, np.longlong)
             self.position = np.zeros(2 * row.entries, np.longlong)
@@ -137,7 +135,6 @@ class PairReading(ValueReading):
         The entries of the row before are removed here and not after use, so that an error on the way leaves none.
         """
         features: cython.Py_ssize_t = self.tables.values.layout.features
-        k: cython.Py_ssize_t
         if self.entry_of.shape[0] < features:
             self.entry_of, self.scattered_slot = (
                 np.full(features, -1, np.longlong),
@@ -155,7 +152,6 @@ class PairReading(ValueReading):
     @cython.cfunc
     def multiply_ratio(self):
         """Multiply `share` by `ratio`."""
-        y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             if self.ratio[y] >= 0.0:  # 0/0 is no evidence
                 multiply_in(self.share, self.score, y, self.ratio[y])
@@ -224,8 +220,6 @@ class PairReading(ValueReading):
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
         add: cython.double = self.pseudocount(different)
         whole: cython.double = add * different + self.extra
-        below: cython.double
-        y: cython.Py_ssize_t
         add += self.extra
         if self.ratio.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
@@ -249,7 +243,6 @@ class ParentReading(PairReading):
     @cython.cfunc
     def add_evidence(self, row: Row):
         classes: cython.Py_ssize_t = self.tables.labels
-        y: cython.Py_ssize_t
         self.gather(row)
         self.scatter()
         for y in range(classes):
@@ -286,18 +279,8 @@ class ParentReading(PairReading):
         share: cython.double[::1] = self.share
         score: cython.double[::1] = self.score
         different: cython.Py_ssize_t = -1
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        parent: cython.Py_ssize_t
-        high: cython.Py_ssize_t
-        low: cython.Py_ssize_t
-        line: cython.longlong
-        cell: cython.longlong
-        above: cython.longlong
         add: cython.double = 0.0
         whole: cython.double = 0.0
-        both: cython.double
-        below: cython.double
         if pairs.beside is not None:
             with_parent = pairs.beside
             step = layout.features * stride

@@ -125,7 +125,6 @@ class Reading:
     def begin(self) -> cython.Py_ssize_t:
         """Set the scores to the class prior; return the number of live classes, 0 before any learning."""
         tables: Tables = self.tables
-        y: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
         learned: cython.bint = False
         self.scorings += 1
@@ -151,10 +150,8 @@ class Reading:
     def fill_prior(self, target: cython.double[::1]):
         """Write log P(y) of each class; minus infinity for those that are not live."""
         tables: Tables = self.tables
-        y: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
         total: cython.double = 0.0
-        add: cython.double
         for y in range(tables.labels):
             if self.is_live(y):
                 live += 1
@@ -199,7 +196,6 @@ class Reading:
     @cython.cfunc
     def fall_back_to_prior(self):
         """Set the scores to the prior where every class is impossible."""
-        y: cython.Py_ssize_t
         self.is_prior = False
         for y in range(self.tables.labels):
             if self.score[y] > IMPOSSIBLE:
@@ -211,7 +207,6 @@ class Reading:
     @cython.cfunc
     def normalise(self) -> cython.bint:
         """Write the scores as probabilities, which sum to 1, into `share`."""
-        y: cython.Py_ssize_t
         best: cython.double = IMPOSSIBLE
         total: cython.double = 0.0
         for y in range(self.tables.labels):
@@ -274,7 +269,6 @@ class Reading:
     @cython.cfunc
     def joint_by_label(self) -> dict:
         answer: dict = {}
-        y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             if self.is_live(y):
                 answer[self.labels.values[y]] = float(self.score[y] + self.shift)
@@ -318,7 +312,6 @@ class Reading:
     @cython.cfunc
     def look_again(self, row: Row):
         """Write the variances of the log-odds, from the scores and those with the row learned once more."""
-        y: cython.Py_ssize_t
         shift: cython.double = self.shift
         for y in range(self.tables.labels):
             self.first[y] = self.score[y]
@@ -341,10 +334,6 @@ class Reading:
     @cython.cfunc
     def find_spread(self):
         """Write the variances of the log-odds from the rises of the scores."""
-        y: cython.Py_ssize_t
-        z: cython.Py_ssize_t
-        rest: cython.double
-        squares: cython.double
         self.normalise()
         for y in range(self.tables.labels):
             self.first[y] = self.share[y] * self.share[y] * expm1(self.rise[y])
@@ -361,14 +350,12 @@ class Reading:
     @cython.cfunc
     def write_spreads(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
         """Write the variances that belong to what `write_members` writes."""
-        y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             out[r, y] = self.spread_of[y]
 
     def answer_with_spread(self, row: Row) -> dict:
         """Return `{label: (P(y | x), variance of its log-odds)}`, empty before any learning."""
         answer: dict = {}
-        y: cython.Py_ssize_t
         if self.score_with_spread(row):
             self.normalise()
             for y in range(self.tables.labels):
@@ -382,9 +369,6 @@ class Reading:
 
         Return False if the prior alone answers: then it is both ends. Without any learning there are no classes.
         """
-        y: cython.Py_ssize_t
-        z: cython.Py_ssize_t
-        rest: cython.double
         has_evidence: cython.bint = False
         if not self.score_with_spread(row):
             return True
@@ -409,7 +393,6 @@ class Reading:
     def interval_by_label(self, row: Row, tail: cython.double, deviations: cython.double) -> tuple:
         """Return `{label: (low, high)}`, empty before any learning, and True if there is evidence beside the prior."""
         answer: dict = {}
-        y: cython.Py_ssize_t
         if self.begin() == 0:
             return answer, True
         has_evidence: cython.bint = self.score_interval(row, tail, deviations)
@@ -427,8 +410,6 @@ class Reading:
         deviations: cython.double,
     ) -> list:
         """Write the intervals of many rows; return the rows that have no evidence, as `score_interval` says."""
-        r: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         without: list = []
         if self.begin() == 0:
             return without
@@ -475,7 +456,6 @@ class Reading:
 
     def learn_batch(self, batch: Batch):
         """Learn rows, one at a time."""
-        r: cython.Py_ssize_t
         for r in range(batch.rows):
             self.load(batch, r)
             self.learn(self.row)
@@ -490,7 +470,6 @@ class Reading:
     @cython.cfunc
     def write_shares(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
         """Write the probabilities of the classes into a row of `out`."""
-        y: cython.Py_ssize_t
         self.normalise()
         for y in range(self.tables.labels):
             out[r, y] = self.share[y]
@@ -538,7 +517,6 @@ class NamedAnswer(Answers):
 
     @cython.cfunc
     def record(self, reading: Reading):
-        y: cython.Py_ssize_t
         reading.normalise()
         for y in range(reading.tables.labels):
             if reading.is_live(y):
@@ -577,7 +555,6 @@ class AnswerTable(Answers):
 
     @cython.cfunc
     def record(self, reading: Reading):
-        y: cython.Py_ssize_t
         labels: cython.Py_ssize_t = reading.tables.labels
         reading.normalise()
         if labels > self.table.shape[1]:
@@ -595,10 +572,6 @@ class AnswerTable(Answers):
     def by_name(self, names: list) -> list:
         """Return `{name: probability}` of each sample, given the name of each label code."""
         answers: list = []
-        answer: dict
-        r: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        p: cython.double
         width: cython.Py_ssize_t = min(len(names), self.table.shape[1])
         for r in range(self.rows):
             answer = {}

@@ -54,7 +54,6 @@ class SuperParentReading(AverageReading):
     @cython.cfunc
     def entry_chosen(self, reader: AverageReading) -> cython.Py_ssize_t:
         """Return the entry of the super-parent that answers, -1 if it is not among the gathered ones."""
-        k: cython.Py_ssize_t
         for k in range(reader.entries):
             if reader.slot[k] == self.chosen:
                 return k
@@ -68,8 +67,6 @@ class SuperParentReading(AverageReading):
         shared: cython.bint = (
             self.spread and self.tables.pairs.beside is None
         )  # one denominator for all children
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
         if parent < 0 or not self.begin_terms(parent, parent + 1):
             self.add_values(row)
             return
@@ -91,9 +88,6 @@ class SuperParentReading(AverageReading):
         different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
         pseudocount: cython.double = self.pseudocount(different)
         whole: cython.double = pseudocount * different + self.extra
-        both: cython.double
-        below: cython.double
-        y: cython.Py_ssize_t
         pseudocount += self.extra
         for y in range(self.tables.labels):
             both = self.weight_together(max(child, parent), min(child, parent), y)
@@ -111,9 +105,7 @@ class SuperParentReading(AverageReading):
         pseudocount: cython.double = (
             self.pseudocount(self.tables.values.distinct[self.slot[child]]) + self.extra
         )
-        both: cython.double
         cell: cython.longlong = pairs.layout.pair(self.position[high], self.position[low]) * terms.stride
-        y: cython.Py_ssize_t
         for y in range(terms.classes):
             both = self.weight_together(high, low, y) if self.soft else pairs.weight[cell + y]
             terms.product[y] *= (both + pseudocount) * terms.inverse[y]
@@ -122,8 +114,6 @@ class SuperParentReading(AverageReading):
     def score_from_terms(self, reader: AverageReading, row: Row):
         """Score a row from the terms that another reading has computed."""
         terms: Terms = reader.terms
-        y: cython.Py_ssize_t
-        c: cython.Py_ssize_t
         parent: cython.Py_ssize_t = self.entry_chosen(reader)
         self.begin()
         if parent < 0 or terms.parent_weight[parent] <= 0.0:
@@ -173,9 +163,6 @@ class SuperParentReading(AverageReading):
         layout: Layout = self.tables.values.layout
         features: cython.Py_ssize_t = self.loss.shape[0]
         lost: cython.double = row.weight * loss_of(plain)
-        share: cython.double
-        k: cython.Py_ssize_t
-        f: cython.Py_ssize_t
         if features < layout.features:
             # Before its first value, a feature was missing, and naive Bayes answered for it.
             self.loss = np.concatenate(
@@ -206,8 +193,6 @@ class SuperParentReading(AverageReading):
     @cython.cfunc
     def find_prior(self):
         """Note P(y) in `belief`, and what it is to the counted one in `reweigh`; a class without a say has none."""
-        y: cython.Py_ssize_t
-        counted: cython.double
         if self.belief.shape[0] < self.tables.labels:
             self.belief, self.reweigh = np.zeros(2 * self.tables.labels), np.zeros(2 * self.tables.labels)
         self.fill_prior(self.belief)

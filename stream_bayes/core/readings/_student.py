@@ -34,7 +34,6 @@ def log_gammas_of(freedom: cython.double, numbers: cython.Py_ssize_t) -> cython.
     from_half: cython.double = half
     product: cython.double = 1.0
     total: cython.double = 0.0
-    i: cython.Py_ssize_t
     if numbers % 2 == 1:
         total = log_gammas(half) - 0.5 * log(half)
         from_half += 0.5
@@ -77,7 +76,6 @@ def rise_away(
     freedom: cython.double, weight: cython.double, distance: cython.double, numbers: cython.Py_ssize_t
 ) -> cython.double:
     """Return by how much more the log-density of numbers rises that are away from their mean."""
-    after: cython.double
     if not distance < LARGEST:
         distance = LARGEST
     after = distance / (1.0 + distance) * (weight / (weight + 2.0))

@@ -55,19 +55,12 @@ def multiply_cells(
 
     Both classes are read before either is written, so that a compiler can take the two as one.
     """
-    e: cython.Py_ssize_t
-    c: cython.longlong
-    other: cython.Py_ssize_t
     mine: cython.Py_ssize_t = k * stride + y
     pseudocount_k: cython.double = pseudocount[k]
     below: cython.double = inverse[mine]
     below_next: cython.double = inverse[mine + 1]
     running: cython.double = product[mine]
     running_next: cython.double = product[mine + 1]
-    count: cython.double
-    count_next: cython.double
-    theirs: cython.double
-    theirs_next: cython.double
     for e in range(first, last):
         c = line + cell[e] + y
         other = e * stride + y
@@ -132,12 +125,6 @@ class Terms:
         """
         product: cython.double[::1] = self.product
         inverse: cython.double[::1] = self.inverse
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        count: cython.double
-        total: cython.double
-        add: cython.double
         whole: cython.double = 0.0
         share: cython.double = 0.0
         largest: cython.double = 0.0
@@ -177,8 +164,6 @@ class Terms:
     @cython.cfunc
     def place_rows(self, layout: Layout, position: cython.longlong[::1], entries: cython.Py_ssize_t):
         """Set the positions of each entry's counts: its cell in a row, and its row of the triangle."""
-        k: cython.Py_ssize_t
-        f: cython.longlong
         for k in range(entries):
             f = layout.owner[position[k]]
             self.cell[k] = position[k] * self.stride
@@ -189,7 +174,6 @@ class Terms:
     @cython.cfunc
     def place_compactly(self, entries: cython.Py_ssize_t):
         """Set the same positions for the triangle of one event's pairs, as `_event_counts` gathers it."""
-        k: cython.Py_ssize_t
         for k in range(entries):
             self.cell[k] = k * self.stride
             self.line[k] = k * (k - 1) // 2 * self.stride
@@ -210,12 +194,6 @@ class Terms:
         stride: cython.Py_ssize_t = self.stride
         careful: cython.bint = self.must_lift(steps, self.parents)
         learned: cython.bint = amount != 0.0
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        first: cython.Py_ssize_t
-        last: cython.Py_ssize_t
-        more: cython.double
-        more_of_next: cython.double
         for k in range(1, self.parents):
             first = 0
             while first < k:
@@ -273,7 +251,6 @@ class Terms:
     @cython.cfunc
     def lift(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t):
         """Bring the products of these super-parents back up."""
-        c: cython.Py_ssize_t
         for c in range(first * self.stride, last * self.stride):
             while 0.0 < self.product[c] < HIGH:
                 self.product[c] *= LIFT
@@ -284,11 +261,9 @@ class Terms:
         """Return the weighted mean of a class's terms, to be scaled by LIFT to the power of `top`."""
         product: cython.double[::1] = self.product
         scale: cython.int[::1] = self.scale
-        k: cython.Py_ssize_t
         c: cython.Py_ssize_t = y
         top: cython.int = LOWEST
         total: cython.double = 0.0
-        weight: cython.double
         together: cython.double = 0.0
         for k in range(self.parents):
             weight = self.parent_weight[k]
@@ -311,11 +286,9 @@ class Terms:
     ) -> cython.double:
         """Return P(label) by one super-parent alone, classes weighted by `factor`; -1 if every class is impossible."""
         c: cython.Py_ssize_t = k * self.stride
-        y: cython.Py_ssize_t
         top: cython.int = LOWEST
         of_label: cython.double = 0.0
         total: cython.double = 0.0
-        term: cython.double
         for y in range(self.classes):
             if self.scale[c + y] > top and self.product[c + y] > 0.0 and factor[y] > 0.0:
                 top = self.scale[c + y]

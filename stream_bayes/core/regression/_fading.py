@@ -36,7 +36,6 @@ class FadingRegression:
     @cython.ccall
     def begin(self):
         """Forget everything."""
-        j: cython.Py_ssize_t
         m: cython.Py_ssize_t = self.columns + 1
         self.turn = 0
         self.location = self.leverage = 0.0
@@ -53,10 +52,6 @@ class FadingRegression:
     def predict(self, columns: cython.double[::1]):
         """Write the location of a sample's target, and the leverage: the variance of the location, in noises."""
         m: cython.Py_ssize_t = self.columns + 1
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        first: cython.Py_ssize_t
-        part: cython.double
         leverage: cython.double = 0.0
         row: cython.double[::1] = self.row
         root: cython.double[::1] = self.root
@@ -78,7 +73,6 @@ class FadingRegression:
     def learn(self, columns: cython.double[::1], target: cython.double, weight: cython.double):
         """Learn a sample."""
         m: cython.Py_ssize_t = self.columns + 1
-        k: cython.Py_ssize_t
         scale: cython.double = sqrt(weight)
         for k in range(self.columns):
             self.row[k] = scale * columns[k]
@@ -101,8 +95,6 @@ class FadingRegression:
     def fade(self):
         """Let all samples fade by an event."""
         m: cython.Py_ssize_t = self.columns + 1
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         root: cython.double[::1] = self.root
         for i in range(m):
             for k in range(i * m + i, i * m + m):
@@ -112,9 +104,6 @@ class FadingRegression:
     def coefficients(self, result: cython.double[::1]):
         """Write the coefficient of each column."""
         m: cython.Py_ssize_t = self.columns + 1
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        left: cython.double
         for i in range(self.columns - 1, -1, -1):
             left = self.root[i * m + m - 1]
             for k in range(i + 1, self.columns):
@@ -125,13 +114,6 @@ class FadingRegression:
     def rotate(self, first: cython.Py_ssize_t):
         """Rotate the row, which is zero before a column, into the root."""
         m: cython.Py_ssize_t = self.columns + 1
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        length: cython.double
-        cosine: cython.double
-        sine: cython.double
-        above: cython.double
         row: cython.double[::1] = self.row
         root: cython.double[::1] = self.root
         for i in range(first, m):

@@ -266,12 +266,9 @@ class LogisticReading(Reading):
         """
         tables: Tables = self.tables
         i: cython.Py_ssize_t = a * self.columns + BIAS
-        y: cython.Py_ssize_t
         events: cython.double = 0.0
         total: cython.double = 0.0
-        best: cython.double
         scale: cython.double = sqrt((a + 2.0) / (2.0 * (a + 1.0)))
-        variance: cython.double
         for y in range(tables.labels):
             events += tables.class_weight[y] / tables.unit
         if events == 0.0:
@@ -293,8 +290,6 @@ class LogisticReading(Reading):
     @cython.cfunc
     def write_latent(self, u: cython.double[::1], contrasts: cython.Py_ssize_t):
         """Write the score f = H u of each class."""
-        a: cython.Py_ssize_t
-        part: cython.double
         below: cython.double = 0.0
         for a in range(contrasts - 1, -1, -1):
             part = u[a] / sqrt(2.0 * (a + 1.0) * (a + 2.0))
@@ -314,7 +309,6 @@ class LogisticReading(Reading):
     def read_row(self, row: Row):
         """Write the columns of an event to `z`; which of them it has, to `there`."""
         j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         features: cython.Py_ssize_t = self.tables.values.layout.features
         if self.present.shape[0] < features:
             self.present = np.zeros(2 * features, np.uint8)
@@ -349,9 +343,6 @@ class LogisticReading(Reading):
     @cython.cfunc
     def write_waves(self):
         """Write the waves over the numbers and values that are written."""
-        k: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        turn: cython.double
         scale: cython.double = wave_scale(self.waved_numbers, len(self.waved_features))
         angle: cython.double[::1] = self.angle
         for k in range(self.waves):
@@ -368,7 +359,6 @@ class LogisticReading(Reading):
     def share_of(self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t) -> cython.double:
         """Return the share of a value among the events that have its feature."""
         values: ValueCounts = self.tables.values
-        y: cython.Py_ssize_t
         classes: cython.Py_ssize_t = values.layout.classes
         cell: cython.Py_ssize_t = (values.layout.start[slot] + code) * classes
         part: cython.double = 0.0
@@ -385,12 +375,6 @@ class LogisticReading(Reading):
         dense: cython.Py_ssize_t = self.dense
         groups: cython.Py_ssize_t = self.groups
         size: cython.Py_ssize_t = dense * groups
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        first: cython.Py_ssize_t
-        total: cython.double
         z: cython.double[::1] = self.z
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
@@ -425,10 +409,6 @@ class LogisticReading(Reading):
         """Add to the covariance of `u` what the features add that the event lacks; waves take them at their means."""
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        variance: cython.double
         self.is_noisy = False
         for j in range(1 + self.waves, n):
             if self.there[j]:
@@ -452,9 +432,6 @@ class LogisticReading(Reading):
         """Write the log of each class's probability, the mean over the posterior: of more than two classes nearly, with
         each score brought closer to the mean of all by its own variance.
         """
-        y: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        lower: cython.double
         total: cython.double = 0.0
         best: cython.double = LEAST_SCORE
         if self.begin() == 0:
@@ -500,8 +477,6 @@ class LogisticReading(Reading):
     def variance_along_at(self) -> cython.double:
         """Return the variance of the sum of `u`, each times `at`."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         total: cython.double = 0.0
         for a in range(m):
             if not self.joint:
@@ -515,12 +490,6 @@ class LogisticReading(Reading):
     def look_again(self, row: Row):
         """Write the variance of each class's log-odds: that of its score less the log of the sum of all others'."""
         m: cython.Py_ssize_t = self.contrasts
-        y: cython.Py_ssize_t
-        x: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        rest: cython.double
-        below: cython.double
-        others: cython.double
         self.normalise()
         for y in range(self.tables.labels):
             self.spread_of[y] = 0.0
@@ -560,7 +529,6 @@ class LogisticReading(Reading):
     @cython.cfunc
     def learn_scored(self, row: Row):
         """Learn a row. If it was scored just now, it is projected already, unless it adds columns or events fade."""
-        k: cython.Py_ssize_t
         if row.weight > 0.0:
             self.make_room(row.label + 1)
             added: list = []
@@ -605,18 +573,10 @@ class LogisticReading(Reading):
     def tilt(self, mean: cython.double, spread: cython.double, weight: cython.double):
         """Write integral, mean and variance of N(u; mean, spread) sigmoid(u)^weight."""
         mode: cython.double = mean
-        step: cython.double
-        share: cython.double
-        value: cython.double
-        top: cython.double
-        u: cython.double
         k: cython.int
-        away: cython.double
         zeroth: cython.double = 1.0
         first: cython.double = 0.0
         second: cython.double = 0.0
-        width: cython.double
-        reach: cython.double
         deviation: cython.double = sqrt(spread)
         low: cython.double = mean
         high: cython.double = mean + weight * spread
@@ -664,11 +624,6 @@ class LogisticReading(Reading):
     def learn_of_more(self, row: Row):
         """Write by how much mean and covariance of `u` move."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        reached: cython.double
-        value: cython.double
-        share: cython.double
-        change: cython.double
         for a in range(m):
             self.gradient[a] = 0.0  # u = mean + scatter gradient
         reached = self.objective(self.gradient, row)
@@ -701,11 +656,6 @@ class LogisticReading(Reading):
         nearly, but by no more than a deviation; write the curvature at that point.
         """
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        total: cython.double
-        scale: cython.double
         mean: cython.double = 0.0
         before: cython.double = 0.0
         after: cython.double = 0.0
@@ -758,10 +708,6 @@ class LogisticReading(Reading):
     def write_left(self):
         """Write the covariance of u that the event leaves: scatter (1 + weight scatter)^-1."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        total: cython.double
         if not self.joint:
             for a in range(m):
                 self.left[a] = self.scatter[0] / (1.0 + self.weight[a] * self.scatter[0])
@@ -784,11 +730,7 @@ class LogisticReading(Reading):
         shares of the classes there.
         """
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        total: cython.double
         square: cython.double = 0.0
-        best: cython.double
         for a in range(m):
             total = 0.0
             if self.joint:
@@ -816,10 +758,6 @@ class LogisticReading(Reading):
         curvature times what u has moved by, and the slope.
         """
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        total: cython.double
-        scale: cython.double
         below: cython.double = 0.0  # the shares of the classes that have the same H[., a], which is -scale
         for a in range(m):
             scale = -self.contrast(0, a)
@@ -847,7 +785,6 @@ class LogisticReading(Reading):
     def solve(self):
         """Solve (1 + weight scatter) x = tried, and write x to `tried`."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
         if not self.joint:
             for a in range(m):
                 self.tried[a] /= 1.0 + self.weight[a] * self.scatter[0]
@@ -863,8 +800,6 @@ class LogisticReading(Reading):
     def moderate_weight(self):
         """Replace `weight` by (1 + weight scatter)^-1 weight; where the covariance is shared, by the mean of that."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         total: cython.double = 0.0
         if not self.joint:
             for a in range(m):
@@ -885,10 +820,6 @@ class LogisticReading(Reading):
     def write_system(self, right: cython.Py_ssize_t):
         """Write 1 + weight scatter, with room for columns to its right."""
         m: cython.Py_ssize_t = self.contrasts
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        total: cython.double
         for a in range(m):
             for b in range(m):
                 total = 1.0 if a == b else 0.0
@@ -901,11 +832,6 @@ class LogisticReading(Reading):
         """Solve the system for its columns on the right, which become the solutions."""
         m: cython.Py_ssize_t = self.contrasts
         width: cython.Py_ssize_t = m + right
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        pivot: cython.Py_ssize_t
-        factor: cython.double
         for a in range(m):
             pivot = a
             for b in range(a + 1, m):
@@ -932,11 +858,6 @@ class LogisticReading(Reading):
         m: cython.Py_ssize_t = self.contrasts
         dense: cython.Py_ssize_t = self.dense
         size: cython.Py_ssize_t = dense * self.groups
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
-        total: cython.double
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
         if self.groups == 1:
@@ -969,9 +890,6 @@ class LogisticReading(Reading):
     def narrow(self, factor: cython.double):
         """Take a multiple of the square of the first row of `projected` from the covariance."""
         size: cython.Py_ssize_t = self.dense * self.groups
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        part: cython.double
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
         factor /= self.inflation
@@ -986,8 +904,6 @@ class LogisticReading(Reading):
     def mirror(self):
         """Copy the lower triangle of the covariance to the upper one."""
         size: cython.Py_ssize_t = self.dense * self.groups
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         covariance: cython.double[::1] = self.covariance
         for i in range(size):
             for k in range(i):
@@ -999,13 +915,10 @@ class LogisticReading(Reading):
     def fade(self):
         """Let all events fade up to the present clock; the prior does not. What is projected stays so."""
         events: cython.longlong = self.tables.clock - self.faded_at
-        k: cython.Py_ssize_t
-        some: cython.Py_ssize_t
-        left: cython.double
         self.faded_at = self.tables.clock
         if self.kept == 1.0 or events == 0 or self.contrasts == 0:
             return
-        left = self.kept ** float(events)
+        left: cython.double = self.kept ** float(events)
         if left <= 1e-12:
             self.forget_all()
             return
@@ -1076,13 +989,6 @@ class LogisticReading(Reading):
         n: cython.Py_ssize_t = self.columns
         dense: cython.Py_ssize_t = self.dense
         size: cython.Py_ssize_t = dense * self.groups
-        g: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        variance: cython.double
-        factor: cython.double
-        step: cython.double
         if j >= dense:
             variance = self.inflation * self.tail[j - dense]
             factor = 1.0 / (1.0 + self.at_least_prior(j, precision, variance) * variance)
@@ -1114,7 +1020,6 @@ class LogisticReading(Reading):
     @cython.cfunc
     def measure(self, j: cython.Py_ssize_t, number: cython.double):
         """Add a number to the moments of its column, and set its unit if it is time."""
-        apart: cython.double
         if self.unit[j] > 0.0:  # a far number shall not make all others small
             apart = FARTHEST * self.unit[j]
             number = max(self.center[j] - apart, min(self.center[j] + apart, number))
@@ -1143,9 +1048,6 @@ class LogisticReading(Reading):
     def begin_anew(self, j: cython.Py_ssize_t):
         """Return the coefficients of a column to the prior."""
         size: cython.Py_ssize_t = self.dense * self.groups
-        a: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         self.settled[j] = self.faded_at
         for a in range(self.contrasts):
             self.mean[a * self.columns + j] = 0.0
@@ -1163,10 +1065,6 @@ class LogisticReading(Reading):
         """Write the posterior for z' in place of z = factor z' + shift."""
         n: cython.Py_ssize_t = self.columns
         size: cython.Py_ssize_t = self.dense * self.groups
-        a: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        bias: cython.Py_ssize_t
         self.settle(j)  # of a prior that fades, more would be taken back below than is left
         for a in range(self.contrasts):
             self.mean[a * n + BIAS] += shift * self.mean[a * n + j]

@@ -107,7 +107,6 @@ class RegressionReading:
     def learn_batch(self, batch: Batch):
         """Learn many rows, whose codes have room in the tables."""
         row: Row = Row()
-        r: cython.Py_ssize_t
         for r in range(batch.rows):
             batch.load(r, row)
             self.tables.add(row)
@@ -149,13 +148,11 @@ class RegressionReading:
     @cython.cfunc
     def choose_columns(self, everything: cython.bint) -> cython.Py_ssize_t:
         """Write which of all columns are predictors of the event, or of every event; return their number."""
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         if not self.is_built:
             self.build()
         for k in range(self.all_columns):
-            slot = self.all_slots[k]
+            slot: cython.Py_ssize_t = self.all_slots[k]
             if everything:
                 if slot < self.is_aside.shape[0] and self.is_aside[slot]:
                     continue
@@ -168,8 +165,6 @@ class RegressionReading:
     @cython.cfunc
     def derive(self, everything: cython.bint):
         """Derive the factor of the predictors of the event, or of all."""
-        k: cython.Py_ssize_t
-        n: cython.Py_ssize_t
         if self.given_strength == 0.0 and not self.is_chosen:
             self.is_chosen = True
             self.choose_strength()
@@ -189,17 +184,13 @@ class RegressionReading:
         """Climb from 1 to the strength with the largest posterior, in decades; of equal ones to that nearest to 1."""
         decade: cython.Py_ssize_t = FIRST_DECADE
         step: cython.Py_ssize_t
-        most: cython.double
-        evidence: cython.double
-        moved: cython.bint
-        least: cython.Py_ssize_t
         self.take(self.choose_columns(True))
         # Covariances of pairs that were shrunk to fit together have no likelihood that could speak for a weak prior.
         least = 0 if self.least_variance > 0.0 else LEAST_DECADE
         most = self.evidence_of(decade)
         self.factor, self.spare = self.spare, self.factor
         for step in (-1, 1):
-            moved = True
+            moved: cython.bint = True
             while moved and least <= decade + step <= LARGEST_DECADE:
                 evidence = self.evidence_of(decade + step)
                 moved = evidence > most
@@ -234,10 +225,7 @@ class RegressionReading:
         pairs: CoMoments = self.tables.co_moments
         high_base: cython.Py_ssize_t = self.encoder.base[high]
         low_base: cython.Py_ssize_t = self.encoder.base[low] if low > 0 else 0  # the slot 0 has no feature
-        weight: cython.double
         product: cython.double = 0.0
-        both: cython.double
-        mean: cython.double
         if high_base == high and low_base == low:
             weight = self.weight(high, low)
             product = pairs.product(high, low, 0, numbers, scale)
@@ -281,14 +269,7 @@ class RegressionReading:
         stride: cython.Py_ssize_t = numbers.classes
         target: cython.Py_ssize_t = self.target
         n: cython.Py_ssize_t = 0
-        m: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         slot: cython.Py_ssize_t
-        base: cython.Py_ssize_t
-        high: cython.Py_ssize_t
-        value: cython.double
-        share: cython.double
         plain: cython.bint = pairs.beside is None
         all_samples: cython.double = numbers.weight[target * stride]
         for slot in range(1, min(numbers.features, len(self.encoder.numeric))):
@@ -327,7 +308,7 @@ class RegressionReading:
             if i < n and base == slot and self.is_wave(slot):
                 self.all_ridge[i] /= self.all_deviation[i] * self.all_deviation[i]
         for i in range(m):
-            high = self.all_slots[i]
+            high: cython.Py_ssize_t = self.all_slots[i]
             share = self.fresh_weight * self.per_deviation[i]
             if plain:
                 pairs.write_products(high, self.all_slots, i, 0, numbers, self.all_deviation, self.products)
@@ -347,14 +328,11 @@ class RegressionReading:
         """Take the candidates out of the matrix of all columns; set how much of their covariances fits together."""
         m: cython.Py_ssize_t = n + 1
         whole: cython.Py_ssize_t = self.all_columns + 1
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         lacking: cython.double = 0.0
         self.candidates[n] = self.all_columns
         self.columns = n
         for i in range(m):
-            k = self.candidates[i]
+            k: cython.Py_ssize_t = self.candidates[i]
             if i < n:
                 self.slots[i] = self.all_slots[k]
                 lacking += self.lacking[k]
@@ -405,7 +383,6 @@ class RegressionReading:
         """Set what the factor's last row and pivot say."""
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = n + 1
-        i: cython.Py_ssize_t
         for i in range(m):
             self.partial[i] = self.factor[i * m + n]
         self.left = max(self.factor[n * m + n], SINGULAR * self.fresh_weight)
@@ -418,15 +395,6 @@ class RegressionReading:
         """
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = n + 1
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        first: cython.double
-        second: cython.double
-        third: cython.double
-        fourth: cython.double
-        pivot: cython.double
         matrix: cython.double[::1] = self.matrix
         factor: cython.double[::1] = self.factor
         for k in range(m):
@@ -464,11 +432,9 @@ class RegressionReading:
     def evidence(self) -> cython.double:
         """Return the log of the marginal likelihood of the targets, given the features and the present columns."""
         n: cython.Py_ssize_t = self.columns
-        i: cython.Py_ssize_t
         half: cython.double = 0.5 * self.degrees
         total: cython.double = lgamma(half) - half * (LOG_PI + log(self.left)) - 0.5 * log(self.fresh_weight)
         shares: cython.double = 1.0  # of each column's pivot, that of the ridge: a logarithm for many of them
-        share: cython.double
         for i in range(n):
             share = (
                 self.strength * self.ridge[i] * self.factor[i * (n + 1) + i] * self.factor[i * (n + 1) + i]
@@ -495,8 +461,6 @@ class RegressionReading:
     def predict(self, row: Row) -> cython.bint:
         """Write the location and the scale of an event's target; return False if its scale is not known yet."""
         numbers: Gaussians = self.tables.gaussians
-        k: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
         if not self.has_spread():
             self.location = self.scale = self.degrees = 0.0
             if numbers.features > self.target:
@@ -527,9 +491,6 @@ class RegressionReading:
         """Solve L v = z for the event; write its location and scale."""
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = n + 1
-        i: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        value: cython.double
         away: cython.double[::1] = self.away_from_means()
         total: cython.double = 0.0
         square: cython.double = 0.0
@@ -547,13 +508,10 @@ class RegressionReading:
     def away_from_means(self) -> cython.double[::1]:
         """Return the event's columns less their means, in deviations."""
         numbers: Gaussians = self.tables.gaussians
-        i: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        value: cython.double
         if self.away.shape[0] < self.mean.shape[0]:
             self.away = np.zeros(self.mean.shape[0])
         for i in range(self.columns):
-            slot = self.slots[i]
+            slot: cython.Py_ssize_t = self.slots[i]
             value = self.number[slot] - self.mean[i]
             if self.encoder.base[slot] == slot:
                 value = (value - numbers.mean_rest[slot * numbers.classes]) / self.deviation[i]

@@ -96,13 +96,7 @@ class RegressionTree:
         leaf: cython.Py_ssize_t = self.find(z)
         regression: FadingRegression = self.regressions[leaf]
         n: cython.Py_ssize_t = self.columns
-        c: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         k: cython.Py_ssize_t = 0
-        part: cython.double
-        sums: cython.double[::1]
         product: cython.double[::1] = self.work
         regression.learn(z, y, weight)
         self.heft[leaf] = self.heft[leaf] * regression.kept * regression.kept + weight
@@ -114,7 +108,7 @@ class RegressionTree:
                 product[k] = part * (z[j] if j < n else y)
                 k += 1
         for c in range(1, n):
-            b = 0
+            b: cython.Py_ssize_t = 0
             while b < BINS - 1 and z[c] > self.cuts[c, b]:
                 b += 1
             sums = self.sums[leaf, c, b]
@@ -129,13 +123,7 @@ class RegressionTree:
     def split(self, leaf: cython.Py_ssize_t):
         """Split a leaf in two if the evidence of halves is large enough."""
         n: cython.Py_ssize_t = self.columns
-        c: cython.Py_ssize_t
         b: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        whole: cython.double
-        weight: cython.double
-        below: cython.double
-        gain: cython.double
         best: cython.double = IMPOSSIBLE
         total: cython.double = 0.0
         candidates: cython.Py_ssize_t = 0
@@ -143,7 +131,7 @@ class RegressionTree:
         at: cython.Py_ssize_t = -1
         if n < 2:
             return
-        weight = 0.0
+        weight: cython.double = 0.0
         for k in range(self.cells):
             self.all[k] = 0.0
         for b in range(BINS):
@@ -153,7 +141,7 @@ class RegressionTree:
         whole = self.evidence(self.all, weight)
         gains: list = []
         for c in range(1, n):
-            below = 0.0
+            below: cython.double = 0.0
             for k in range(self.cells):
                 self.before[k] = 0.0
             for b in range(BINS - 1):
@@ -166,7 +154,7 @@ class RegressionTree:
                 if below <= 0.0 or below >= weight:
                     gains.append(0.0)  # one half is empty: the other explains as much
                     continue
-                gain = self.evidence(self.before, below) - whole
+                gain: cython.double = self.evidence(self.before, below) - whole
                 for k in range(self.cells):
                     self.work[k] = self.all[k] - self.before[k]
                 gain += self.evidence(self.work, weight - below)
@@ -225,12 +213,6 @@ class RegressionTree:
     def evidence(self, sums: cython.double[::1], weight: cython.double) -> cython.double:
         """Return the logarithm of the marginal likelihood of targets with some sums, but for the factor of 2 pi."""
         n: cython.Py_ssize_t = self.columns
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        other: cython.Py_ssize_t
-        value: cython.double
         rest: cython.double = 0.0
         total: cython.double = 0.0
         solved: cython.double[::1] = self.solved

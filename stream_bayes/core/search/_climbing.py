@@ -23,14 +23,8 @@ def best_change(gains, has, reach, allowed, required, tabu, parents, most, above
     Gains that differ by no more than `rounding` are equal. `change` is filled with the kind, the parent and the child.
     """
     size: cython.Py_ssize_t = gains.shape[0]
-    kind: cython.Py_ssize_t
-    parent: cython.Py_ssize_t
-    child: cython.Py_ssize_t
-    gain: cython.double
     top: cython.double = NEVER
     answer: cython.double = NEVER
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
     with cython.nogil:
         for parent in range(size):
             for child in range(size):
@@ -78,7 +72,6 @@ def raw_gain(
     above: cython.double,
 ) -> cython.double:
     """Return the gain of a change; minus infinity if there is no such edge to change, or if it is tabu."""
-    gain: cython.double
     if (has[parent, child] != 0) == (kind == ADD):
         return NEVER
     gain = gains[parent, child]
@@ -105,7 +98,6 @@ def may_change(
     most: cython.Py_ssize_t,
 ) -> cython.bint:
     """Return True if a change keeps the limits and closes no cycle."""
-    other: cython.Py_ssize_t
     if kind == ADD:
         return allowed[parent, child] != 0 and reach[child, parent] == 0 and parents[child] < most
     if required[parent, child]:
@@ -126,10 +118,6 @@ def find_reach(has, reach, order, waiting):
     cycle. `order` and `waiting` are room for a number for each variable.
     """
     size: cython.Py_ssize_t = has.shape[0]
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    index: cython.Py_ssize_t
     ready: cython.Py_ssize_t = 0
     with cython.nogil:
         for b in range(size):
@@ -163,8 +151,6 @@ def find_reach(has, reach, order, waiting):
 
 def extend_reach(reach, parent, child):
     """Update reachability for an edge that was added."""
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     with cython.nogil:
         for a in range(reach.shape[0]):
             if reach[a, parent]:
@@ -183,7 +169,6 @@ def covered_edges(has, allowed, required, parents, most, edges):
     child: cython.Py_ssize_t
     other: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
-    covered: cython.bint
     with cython.nogil:
         for parent in range(size):
             if parents[parent] >= most:
@@ -191,7 +176,7 @@ def covered_edges(has, allowed, required, parents, most, edges):
             for child in range(size):
                 if has[parent, child] == 0 or required[parent, child] or allowed[child, parent] == 0:
                     continue
-                covered = parents[child] == parents[parent] + 1
+                covered: cython.bint = parents[child] == parents[parent] + 1
                 for other in range(size):
                     if not covered:
                         break

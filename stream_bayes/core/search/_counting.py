@@ -29,14 +29,8 @@ def group_rows(codes, table, first, group):
     is an event. `table` is room for a hash table: a power of two larger than the number of rows, filled with -1.
     `first` is filled with the first row of each number, `group` with the number of each row.
     """
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    bucket: cython.Py_ssize_t
-    other: cython.Py_ssize_t
-    number: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     mask: cython.Py_ssize_t = table.shape[0] - 1
-    hashed: cython.ulonglong
     with cython.nogil:
         for row in range(codes.shape[0]):
             hashed = 0
@@ -52,7 +46,7 @@ def group_rows(codes, table, first, group):
                     first[count] = row
                     count += 1
                 else:
-                    other = first[number]
+                    other: cython.Py_ssize_t = first[number]
                     for k in range(codes.shape[1]):
                         if codes[row, k] != codes[other, k]:
                             number = -1
@@ -69,13 +63,11 @@ def number_configurations(codes, members, sizes, numbers):
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    number: cython.longlong
-    code: cython.longlong
     with cython.nogil:
         for row in range(codes.shape[0]):
-            number = 0
+            number: cython.longlong = 0
             for k in range(members.shape[0]):
-                code = codes[row, members[k]]
+                code: cython.longlong = codes[row, members[k]]
                 if code >= sizes[k]:
                     number = -1
                     break
@@ -88,22 +80,16 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
     configuration in each row; a row with -1 is left out. `child` and `candidates`, the extra parents, are columns.
     `starts` has the first cell of each candidate's table. `cells` has all tables, and is added to.
     """
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    value: cython.Py_ssize_t
-    code: cython.Py_ssize_t
-    number: cython.Py_ssize_t
     width: cython.Py_ssize_t = sizes[child]
-    weight: cython.double
     with cython.nogil:
         for row in range(codes.shape[0]):
-            number = numbers[row]
-            value = codes[row, child]
+            number: cython.Py_ssize_t = numbers[row]
+            value: cython.Py_ssize_t = codes[row, child]
             if number < 0 or value >= width:
                 continue
             weight = weights[row]
             for k in range(candidates.shape[0]):
-                code = codes[row, candidates[k]]
+                code: cython.Py_ssize_t = codes[row, candidates[k]]
                 if code < sizes[candidates[k]]:
                     cells[starts[k] + (number * sizes[candidates[k]] + code) * width + value] += weight
 
@@ -117,18 +103,12 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
     is a column, and `width` its number of values. `groups` are the columns of the groups; `offsets` has the offset of
     each among the joint values, followed by their number. `joint` has all tables, and is added to.
     """
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    value: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    base: cython.Py_ssize_t
     many: cython.Py_ssize_t = groups.shape[0]
     total: cython.Py_ssize_t = offsets[many]
-    weight: cython.double
     with cython.nogil:
         for row in range(codes.shape[0]):
-            number = numbers[row]
-            value = codes[row, child]
+            number: cython.Py_ssize_t = numbers[row]
+            value: cython.Py_ssize_t = codes[row, child]
             if number < 0 or value >= width:
                 continue
             weight = weights[row]
@@ -148,23 +128,17 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
     k: cython.Py_ssize_t
     run: cython.Py_ssize_t
     code: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     inside: cython.Py_ssize_t
-    slots: cython.Py_ssize_t
-    inner: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    weight: cython.double
     with cython.nogil:
         for k in range(columns.shape[0]):
-            slots = columns[k, 2]
-            inner = columns[k, 4]
+            slots: cython.Py_ssize_t = columns[k, 2]
+            inner: cython.Py_ssize_t = columns[k, 4]
             for run in range(configurations * width):
-                begin = run * total + columns[k, 0]
-                end = begin + columns[k, 1]
+                begin: cython.Py_ssize_t = run * total + columns[k, 0]
+                end: cython.Py_ssize_t = begin + columns[k, 1]
                 for code in range(columns[k, 3]):
-                    weight = 0.0
-                    cell = begin + code * inner
+                    weight: cython.double = 0.0
+                    cell: cython.Py_ssize_t = begin + code * inner
                     while cell < end:
                         for inside in range(inner):
                             weight += joint[cell + inside]
@@ -177,12 +151,6 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
     The table begins at the cell `start`, with `height` values y and `width` values x. `of_other` and `of_one` are room
     for a sum for each value of either variable.
     """
-    configuration: cython.Py_ssize_t
-    other: cython.Py_ssize_t
-    value: cython.Py_ssize_t
-    base: cython.Py_ssize_t
-    weight: cython.double
-    whole: cython.double
     answer: cython.double = 0.0
     with cython.nogil:
         for configuration in range(configurations):
@@ -222,13 +190,10 @@ def count_values(codes, weights, sizes, starts, cells):
     """Add every row to the count of each variable's value, if it is not missing. `sizes` has the number of values of
     each variable, `starts` the first of its cells. The counts in `cells` are added to.
     """
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    code: cython.Py_ssize_t
     with cython.nogil:
         for row in range(codes.shape[0]):
             for k in range(codes.shape[1]):
-                code = codes[row, k]
+                code: cython.Py_ssize_t = codes[row, k]
                 if code < sizes[k]:
                     cells[starts[k] + code] += weights[row]
 
@@ -238,13 +203,10 @@ def turn_tables(cells, starts, width, turned):
     followed by the end of the last; `width` is the number of columns. `turned` is filled with the tables, each in the
     cells that it had.
     """
-    k: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    value: cython.Py_ssize_t
-    rows: cython.Py_ssize_t
     with cython.nogil:
         for k in range(starts.shape[0] - 1):
-            rows = (starts[k + 1] - starts[k]) // width
+            rows: cython.Py_ssize_t = (starts[k + 1] - starts[k]) // width
             for j in range(rows):
                 for value in range(width):
                     turned[starts[k] + value * rows + j] = cells[starts[k] + j * width + value]
@@ -257,11 +219,9 @@ def score_families(cells, starts, widths, cell, row, scores):
     `cell` and `row` have, for each table, the weight of a Dirichlet prior for each value, and for each configuration; 0
     for none. `scores` is filled with an entry for each table.
     """
-    k: cython.Py_ssize_t
-    rows: cython.Py_ssize_t
     with cython.nogil:
         for k in range(scores.shape[0]):
-            rows = (starts[k + 1] - starts[k]) // widths[k]
+            rows: cython.Py_ssize_t = (starts[k + 1] - starts[k]) // widths[k]
             scores[k] = score_of(cells, starts[k], rows, widths[k], cell[k], row[k])
 
 
@@ -270,7 +230,6 @@ def score_families(cells, starts, widths, cell, row, scores):
 @cython.exceptval(check=False)
 def sum_of(cells: cython.double[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.double:
     total: cython.double = 0.0
-    k: cython.Py_ssize_t
     for k in range(start, stop):
         total += cells[k]
     return total
@@ -293,10 +252,6 @@ def score_of(
     marginal likelihood under a Dirichlet prior with weight `cell` for each value and `row` for the configuration.
     """
     answer: cython.double = 0.0
-    total: cython.double
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     for j in range(rows):
         at = start + j * width
         total = sum_of(cells, at, at + width)

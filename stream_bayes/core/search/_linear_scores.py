@@ -34,11 +34,6 @@ def add_up(
 
     All sums begin at 0.
     """
-    row: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    g: cython.Py_ssize_t
-    away: cython.double
     size: cython.Py_ssize_t = members.shape[0]
     for row in range(group.shape[0]):
         g = group[row]
@@ -73,19 +68,17 @@ def last_pivot(matrix: cython.double[:, ::1], prior: cython.double):
     k: cython.Py_ssize_t
     size: cython.Py_ssize_t = matrix.shape[0]
     logs: cython.double = 0.0
-    pivot: cython.double
-    factor: cython.double
     for k in range(size - 1):
         matrix[k, size - 1] = matrix[k, k]  # its variation; the place above the diagonal is free
     for k in range(size - 1):
-        pivot = matrix[k, k]
+        pivot: cython.double = matrix[k, k]
         if prior > 0.0:
             pivot = max(pivot, prior)
         elif pivot <= LEAST_PIVOT * matrix[k, size - 1]:
             continue
         logs += log(pivot)
         for i in range(k + 1, size):
-            factor = matrix[i, k] / pivot
+            factor: cython.double = matrix[i, k] / pivot
             for j in range(k + 1, i + 1):
                 matrix[i, j] -= factor * matrix[j, k]
     return max(matrix[size - 1, size - 1], prior), logs
@@ -98,15 +91,8 @@ def marginal_likelihood(numbers, members, group, prior, strength, counts, means,
     `prior` is the weight of the prior of means and squares, `strength` that of the degrees. `counts`, `means` and
     `products` are room for the sums of each configuration, filled with 0.
     """
-    g: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     size: cython.Py_ssize_t = members.shape[0]
     freedom: cython.double = size + 1.0 + strength
-    between: cython.double
-    pivot: cython.double
-    logs: cython.double
-    n: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         add_up(numbers, members, group, counts, means, products)
@@ -129,8 +115,6 @@ def greatest_likelihood(numbers, members, group, least, counts, means, products)
     """Return the logarithm of the greatest likelihood of a number given others, with a line for each configuration; no
     variance is below `least`. The other arguments are those of `marginal_likelihood`.
     """
-    g: cython.Py_ssize_t
-    pivot: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         add_up(numbers, members, group, counts, means, products)

@@ -26,7 +26,6 @@ def entropy_terms():
     """Return N log n of the first whole numbers."""
     terms = np.zeros(TABULATED)
     term: cython.double[::1] = terms
-    k: cython.Py_ssize_t
     for k in range(2, TABULATED):
         term[k] = k * log(k)
     return terms
@@ -86,16 +85,9 @@ class Information:
         column: cython.double[::1] = self.column
         later: cython.bint = self.features[first] > self.features[second]
         step: cython.longlong = layout.start[self.features[first if later else second]] * stride
-        base: cython.longlong
         scale: cython.double = 1.0 / tables.unit
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        y: cython.longlong
-        position: cython.longlong
-        count: cython.double
-        row: cython.double
-        whole: cython.double
         total: cython.double = 0.0
         answer: cython.double = 0.0
         high: cython.longlong = self.features[first if later else second]
@@ -130,8 +122,6 @@ class Information:
         size: cython.Py_ssize_t = self.features.shape[0]
         answer = np.zeros((size, size))
         matrix: cython.double[:, ::1] = answer
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         for j in range(size):
             for i in range(j):
                 matrix[i, j] = matrix[j, i] = self.between(i, j)
@@ -144,9 +134,6 @@ class Information:
         stride: cython.Py_ssize_t = tables.values.layout.classes
         scale: cython.double = 1.0 / tables.unit
         a: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        count: cython.double
-        row: cython.double
         whole: cython.double = 0.0
         answer: cython.double = 0.0
         for a in range(self.ends[feature], self.ends[feature + 1]):

@@ -96,10 +96,8 @@ class EvidenceTable:
         clock: cython.longlong,
     ):
         """Count a message; with units and step negated, take it back. A code below 0 is a token evicted since."""
-        k: cython.Py_ssize_t
-        code: cython.Py_ssize_t
         for k in range(codes.shape[0]):
-            code = codes[k]
+            code: cython.Py_ssize_t = codes[k]
             if code >= 0:
                 self.count[2 * code + label] += units
                 self.margin[code] += step
@@ -139,10 +137,8 @@ class EvidenceTable:
 
         `own` is its code here, `common` that of the site, both below 0 for a token that is not there.
         """
-        site: EvidenceTable
         p: cython.double = 0.0
         q: cython.double = 0.0
-        w: cython.double
         extra: cython.double = 0.0
         counts: cython.longlong = 0
         if own >= 0:
@@ -177,12 +173,10 @@ class EvidenceTable:
         Each token with counts weighs |p - q|^8 / (p + q)^8 in the mean, with p and q its shares of the classes'
         messages: the clear ones decide. `tokens` is the number of different tokens of the message, known or not.
         """
-        k: cython.Py_ssize_t
         common: cython.Py_ssize_t = -1
         above: cython.double = 0.0
         below: cython.double = 0.0
         total: cython.longlong = 0
-        w: cython.double
         is_over: cython.bint = self.site is not None
         site: EvidenceTable = self.site if is_over else self
         self.begin()
@@ -214,7 +208,6 @@ class EvidenceTable:
         first occur; `site_codes` the same tokens in the site's table. What lies between two borders and is of no more
         than `size` tokens is one passage.
         """
-        k: cython.Py_ssize_t
         common: cython.Py_ssize_t = -1
         tokens: cython.Py_ssize_t = codes.shape[0]
         step: cython.Py_ssize_t = size // 2
@@ -227,8 +220,6 @@ class EvidenceTable:
         total: cython.longlong = 0
         last_total: cython.longlong = 0
         best: cython.double = 0.0
-        score: cython.double
-        w: cython.double
         is_first: cython.bint = True
         passed: cython.Py_ssize_t = 0  # borders
         stop: cython.Py_ssize_t = borders[0] if borders.shape[0] else tokens
@@ -254,7 +245,7 @@ class EvidenceTable:
             # A last half that would be short is a part of the one before it.
             if k + 1 == stop or (filled >= step and stop - k - 1 >= step):
                 if before > 0 or k + 1 == stop:
-                    score = (total + last_total) * PER_STEP / float(filled + before) ** 0.5
+                    score: cython.double = (total + last_total) * PER_STEP / float(filled + before) ** 0.5
                     score += mean_weight * (above + last_above) / (below + last_below + self.reserve)
                     if is_first or score > best:
                         best, is_first = score, False
@@ -264,9 +255,7 @@ class EvidenceTable:
 
     def parts(self, codes: cython.int[::1], tokens: cython.Py_ssize_t, site_codes: cython.int[::1] = None):
         """Return two arrays: each token's contribution to the mean and to the margin."""
-        k: cython.Py_ssize_t
         common: cython.Py_ssize_t = -1
-        w: cython.double
         below: cython.double = self.reserve
         means = np.zeros(codes.shape[0])
         sums = np.zeros(codes.shape[0])

@@ -51,12 +51,8 @@ class GramTable:
 
     def read_text(self, text: str):
         """Read a message."""
-        k: cython.Py_ssize_t
         found: cython.Py_ssize_t = 0
-        place: cython.Py_ssize_t
-        letter: cython.Py_UCS4
         key: cython.ulonglong = 0
-        seen: cython.ulonglong
         letters: cython.Py_ssize_t = 0
         read: cython.ushort[::1] = self.buffer
         marks: cython.ulonglong[::1] = self.marks
@@ -66,7 +62,7 @@ class GramTable:
             letters += 1
             key = ((key << 16) ^ ord(letter)) & BITS
             if letters > 3:
-                place = ((key * ODD) & BITS) >> SHIFT
+                place: cython.Py_ssize_t = ((key * ODD) & BITS) >> SHIFT
                 seen = marks[place >> 6]
                 marks[place >> 6] = seen | (ONE << (place & 63))
                 # Overwritten by the next one, if it was seen.
@@ -91,14 +87,11 @@ class GramTable:
 
     def margin(self, less: cython.longlong = 0):
         """Return the margin of the message for the second class; without a step of its own, if it is given."""
-        k: cython.Py_ssize_t
-        place: cython.Py_ssize_t
         total: cython.double = 0.0
         square: cython.longlong = square_of(less)
-        squares: cython.longlong
         known: cython.Py_ssize_t = 0
         for k in range(self.found):
-            place = self.read[k]
+            place: cython.Py_ssize_t = self.read[k]
             squares = self.squares[place] - square
             known += squares > 0
             total += (self.steps[place] - less) / sqrt(1.0 + SLOWING * squares)
@@ -106,11 +99,9 @@ class GramTable:
 
     def add(self, step: cython.longlong, times: cython.longlong = 1):
         """Add a step to each 4-gram of the message; take it back if `times` is -1."""
-        k: cython.Py_ssize_t
-        place: cython.Py_ssize_t
         square: cython.longlong = times * square_of(step)
         step = times * step
         for k in range(self.found):
-            place = self.read[k]
+            place: cython.Py_ssize_t = self.read[k]
             self.steps[place] += step
             self.squares[place] += square

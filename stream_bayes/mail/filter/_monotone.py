@@ -11,7 +11,6 @@ def step_starts(values: cython.double[::1]):
 
     The means of two steps are never equal.
     """
-    k: cython.Py_ssize_t
     steps: cython.Py_ssize_t = 0
     found = np.empty(len(values), np.int64)
     starts: cython.longlong[::1] = found

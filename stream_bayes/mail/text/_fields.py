@@ -57,9 +57,6 @@ def fields_of(
     value: cython.Py_ssize_t = 0  # where it begins
     last: cython.Py_ssize_t = 0  # where it ends
     i: cython.Py_ssize_t = start  # of the line
-    end: cython.Py_ssize_t  # of the line
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     is_open: cython.bint = False  # a field that continuation lines belong to
     while i < stop:
         end = raw.find(b"\n", i, stop)
@@ -157,19 +154,15 @@ def cut_addresses(text: str) -> tuple:
     n: cython.Py_ssize_t = len(text)
     done: cython.Py_ssize_t = 0
     at: cython.Py_ssize_t = text.find("@")
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    label: cython.Py_ssize_t  # where it begins
-    labels: cython.Py_ssize_t
     while at >= 0:
         begin = at
         while begin > done and at - begin < LONGEST_USER and is_user(text[begin - 1]):
             begin -= 1
         end = at + 1
         if begin < at and end < n and is_label(text[end]):
-            labels = 0
+            labels: cython.Py_ssize_t = 0
             while True:
-                label = end
+                label = end  # where it begins
                 while end < n and end - label < LONGEST_LABEL and is_label(text[end]):
                     end += 1
                 labels += 1

@@ -45,9 +45,6 @@ def is_ascii_letter(c: cython.Py_UCS4) -> cython.bint:
 @cython.cfunc
 def end_of_attributes(source: str, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the place of the ">" that ends a tag; -1 if its quotes do not match, or another tag begins before."""
-    c: cython.Py_UCS4
-    quote: cython.Py_UCS4
-    start: cython.Py_ssize_t
     longest: cython.Py_ssize_t = LONGEST_VALUE
     while i < n:
         c = source[i]
@@ -80,10 +77,6 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
     longest: cython.Py_ssize_t = LONGEST_VALUE
     n: cython.Py_ssize_t = len(tag)
     i: cython.Py_ssize_t = start
-    j: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    c: cython.Py_UCS4
-    name: str
     while i < n:
         if not is_ascii_letter(tag[i]):
             i += 1
@@ -103,7 +96,7 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
         j += 1
         while j < n and tag[j].isspace():
             j += 1
-        c = tag[j] if j < n else "="
+        c: cython.Py_UCS4 = tag[j] if j < n else "="
         if c == '"' or c == "'":
             end = tag.find('"' if c == '"' else "'", j + 1)
             if end < 0:
@@ -124,7 +117,6 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
 @cython.cfunc
 def close_element(name: str, elements: list, looks: list, counts: dict, look):
     """Close the innermost element of a name, and those within it; return the look of what follows."""
-    last: str
     if not counts.get(name):
         return look
     while elements:
@@ -172,17 +164,10 @@ def walk_page(
     done: cython.Py_ssize_t = 0
     followed: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t = source.find("<")
-    j: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    closing: cython.bint
-    c: cython.Py_UCS4
-    name: str
-    text: str
     attributes: str = ""
-    begin: cython.Py_ssize_t
     while i >= 0:
         j = i + 1
-        closing = j < n and source[j] == "/"
+        closing: cython.bint = j < n and source[j] == "/"
         if closing:
             j += 1
         if j >= n or not (
@@ -196,7 +181,7 @@ def walk_page(
             end = j + 1
             while end < n and (is_ascii_letter(source[end]) or "0" <= source[end] <= "9"):
                 end += 1
-            c = source[end] if end < n else ">"
+            c: cython.Py_UCS4 = source[end] if end < n else ">"
             if end - j <= longest and (
                 c == ">" or c == "/" or c == '"' or c == "'" or c == "<" or c.isspace()
             ):

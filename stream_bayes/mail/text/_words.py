@@ -64,7 +64,6 @@ def add_pieces(
 ):
     """Add the words of a long one: its runs of letters and digits between other signs, "_" among these."""
     i: cython.Py_ssize_t = start
-    begin: cython.Py_ssize_t
     while i < stop and len(found) < most:
         begin = i
         while i < stop and text[i] != "_" and is_letter(text[i]):
@@ -83,10 +82,6 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
     found: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
-    start: cython.Py_ssize_t
-    length: cython.Py_ssize_t
-    c: cython.Py_UCS4
-    digits: cython.bint
     while i < n and len(found) < most:
         c = text[i]
         if not is_letter(c):
@@ -148,24 +143,16 @@ def hosts_of(text: str) -> list:
     found: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
-    start: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    last: cython.Py_ssize_t  # where the last part begins
-    points: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     longest: cython.Py_ssize_t = LONGEST_HOST
-    is_number: cython.bint  # digits alone, its points aside
-    is_word: cython.bint  # letters alone, in the last part
-    c: cython.Py_UCS4
     while i < n:
         if not names_hosts(text[i]):
             i += 1
             continue
         start = stop = i
         end = start + longest  # what is cut off a longer one is skipped with it
-        last = start
-        points = 0
-        is_number = is_word = True
+        last = start  # where the last part begins
+        points: cython.Py_ssize_t = 0
+        is_number = is_word = True  # digits but for points, and letters in the last part
         while i < n:
             c = text[i]
             if names_hosts(c):
@@ -205,7 +192,6 @@ def host_tokens(prefix: str, host: str) -> list:
     found: list = []
     n: cython.Py_ssize_t = len(host)
     parts: cython.Py_ssize_t = 1
-    place: cython.Py_ssize_t
     for place in range(n):
         if host[place] == ".":
             parts += 1

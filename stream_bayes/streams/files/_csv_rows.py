@@ -64,9 +64,7 @@ class PlainCells:
         begin: cython.Py_ssize_t = 0  # of the cell
         first: cython.Py_ssize_t = 0  # byte of the line
         found: cython.Py_ssize_t = 0  # cells of the line
-        end: cython.Py_ssize_t
         hashed: cython.ulonglong = BASIS
-        c: cython.uchar
         if n == 0 or view[n - 1] != NEWLINE:
             return None
         while i < n:
@@ -109,12 +107,10 @@ class PlainCells:
     ) -> str:
         """Return the text of a cell."""
         size: cython.Py_ssize_t = end - begin
-        slot: cython.Py_ssize_t
         k: cython.Py_ssize_t = 0
-        made: str
         if size > SHORT:
             return data[begin:end].decode("utf-8")
-        slot = (hashed ^ (hashed >> 16)) & (SLOTS - 1)
+        slot: cython.Py_ssize_t = (hashed ^ (hashed >> 16)) & (SLOTS - 1)
         if self.sizes[slot] == size:
             while k < size and self.written[slot, k] == view[begin + k]:
                 k += 1
@@ -133,10 +129,6 @@ def rows_of_columns(names: list, columns: list, count: cython.Py_ssize_t) -> lis
     """Return `{name: value}` for each row. Each column has a name, none of them twice, and a list of `count` values."""
     blank: dict = dict.fromkeys(names)  # a copy has room for all names at once
     rows: list = []
-    row: dict
-    column: list
-    r: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     width: cython.Py_ssize_t = len(names)
     for r in range(count):
         row = blank.copy()
