@@ -443,8 +443,7 @@ def network(
 def _queried(drawn: Any) -> DiscreteNetwork | Queried:
     """Return the network that answers for a model."""
     if isinstance(drawn, DiscreteNetwork) or hasattr(drawn, "marginals"):
-        network: DiscreteNetwork | Queried = drawn
-        return network
+        return drawn
     if hasattr(drawn, "to_network"):
         made: DiscreteNetwork = drawn.to_network()
         return made

@@ -20,7 +20,6 @@ ALLOWED: dict[str, object] = {
     "disallow_any_generics": False,
     "disallow_untyped_decorators": False,
     "strict_optional": False,
-    "warn_return_any": False,
     "warn_unused_ignores": False,
     "disable_error_code": ["assignment", "valid-type", "untyped-decorator", "var-annotated"],
 }

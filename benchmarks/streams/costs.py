@@ -92,7 +92,7 @@ def times(models: Sequence[Any], shape: Shape, events: int, seed: int) -> list[T
 def _step(model: Any) -> Callable[[Any, Any], object]:
     """Return what predicts an event and learns it."""
     if hasattr(model, "predict_learn_one"):
-        return model.predict_learn_one  # type: ignore[no-any-return]
+        return model.predict_learn_one
 
     def step(x: Any, y: Any) -> None:
         model.predict_proba_one(x)

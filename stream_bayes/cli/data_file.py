@@ -727,8 +727,7 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
         return total
     if isinstance(source, JSONLinesSource):
         return {name: Misfits(count) for name, count in source.decoder.bad_fields.items()}
-    by_column: Mapping[str, Misfits] = getattr(source, "misfits", {})
-    return by_column
+    return getattr(source, "misfits", {})
 
 
 def late_fields_of(source: object) -> Mapping[str, int]:

@@ -216,5 +216,4 @@ class MixedCells:
 
 def _is_there(column: Column) -> NDArray[np.bool_]:
     """Return where a value is not missing."""
-    there: NDArray[np.bool_] = ~np.isnan(column) if column.dtype == np.float64 else column >= 0
-    return there
+    return ~np.isnan(column) if column.dtype == np.float64 else column >= 0

@@ -125,8 +125,7 @@ class RecentEvents:
         number = min(number, len(self))
         slots = (int(ring.next) - number + np.arange(number)) % self._window.size
         columns = np.asarray(ring.number_column)
-        numbers: NDArray[np.float64] = np.asarray(ring.numbers)[columns][:, slots]
-        return numbers
+        return np.asarray(ring.numbers)[columns][:, slots]
 
     def events(self, since: int = 0) -> list[tuple[int, Row]]:
         """Return the events from a clock on with their clocks, the oldest first."""

@@ -97,8 +97,7 @@ class DriftWatch:
         """Feed the detector the signal of an event; return True if it detects a drift."""
         self.fed += 1
         self.detector.update(bool(signal) if self.is_binary else signal)
-        detected: bool = self.detector.drift_detected
-        return detected
+        return self.detector.drift_detected
 
     def drifted_families(
         self, families: FamilyWatch, model: BayesClassifier, recent: RecentEvents

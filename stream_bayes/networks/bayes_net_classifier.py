@@ -576,6 +576,5 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         known = self._tables.feature(name)
         if known.measured and not isinstance(value, str):
             row = self.store.encoder.lookup({name: value})
-            held: Value = known.vocabulary.values[row.code[0]]
-            return held
+            return known.vocabulary.values[row.code[0]]
         return canonical(value, feature=name)

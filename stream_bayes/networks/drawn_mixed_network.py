@@ -32,8 +32,7 @@ class DrawnMixedNetwork:
     @property
     def structure(self) -> Structure:
         """The graph."""
-        structure: Structure = self._network.structure
-        return structure
+        return self._network.structure
 
     def query(self, target: Any, evidence: Mapping[Any, Any] | None = None) -> Any:
         """Return the distribution of a variable given others, as `MixedNetwork.query` does."""
@@ -41,10 +40,8 @@ class DrawnMixedNetwork:
 
     def log_density_one(self, x: Mapping[Any, Any]) -> float:
         """Return the logarithm of the density of an event, as `MixedNetwork.log_density_one` does."""
-        density: float = self._network.log_density_one(x)
-        return density
+        return self._network.log_density_one(x)
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
         """Draw events, which are independent given these tables."""
-        events: list[dict[Any, Any]] = self._network.sample(n, rng)
-        return events
+        return self._network.sample(n, rng)

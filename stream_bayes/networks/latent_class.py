@@ -274,8 +274,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one and predict_interval_one forecast them"
             )
-        shares: dict[Any, float] = self._answer(variable, self._read(x))
-        return shares
+        return self._answer(variable, self._read(x))
 
     def predict_one(self, x: X, variable: Any) -> Any:
         """Return the most probable name, or the mean, of a variable given the other values; None before any value."""
@@ -410,8 +409,7 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
     @property
     def class_shares(self) -> list[float]:
         """The probability of each class."""
-        shares: list[float] = self._best.start[self._best.best].tolist()
-        return shares
+        return self._best.start[self._best.best].tolist()
 
     def emissions(self, variable: Any) -> list[Any]:
         """Return the distribution of a variable in each class: `{name: probability}`, or a `StudentT` of numbers.

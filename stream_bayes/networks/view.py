@@ -83,28 +83,23 @@ class NetworkView(LearnerView, NamedQuestions):
 
     def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
         """Return the probabilities of some variables' values given evidence."""
-        answer: Posterior = self._call("query", targets, evidence, **settings)
-        return answer
+        return self._call("query", targets, evidence, **settings)
 
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence."""
-        answer: dict[Any, Posterior] = self._call("marginals", evidence, **settings)
-        return answer
+        return self._call("marginals", evidence, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence."""
-        answer: MostProbable = self._call("most_probable", evidence)
-        return answer
+        return self._call("most_probable", evidence)
 
     def probability_of_evidence(self, evidence: X) -> float:
         """Return the probability of evidence."""
-        answer: float = self._call("probability_of_evidence", evidence)
-        return answer
+        return self._call("probability_of_evidence", evidence)
 
     def log_probability_of_evidence(self, evidence: X) -> float:
         """Return the logarithm of the probability of evidence."""
-        answer: float = self._call("log_probability_of_evidence", evidence)
-        return answer
+        return self._call("log_probability_of_evidence", evidence)
 
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network after an intervention."""
@@ -112,8 +107,7 @@ class NetworkView(LearnerView, NamedQuestions):
 
     def to_network(self) -> DiscreteNetwork:
         """Return the network, a class included, as a `DiscreteNetwork`."""
-        answer: DiscreteNetwork = self._call("to_network")
-        return answer
+        return self._call("to_network")
 
 
 class BayesNetView(NetworkView):
@@ -160,40 +154,33 @@ class BayesNetView(NetworkView):
 
     def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
         """Return P(variable | the other values of an event)."""
-        answer: dict[Any, float] = self._call("predict_proba_one", x, variable, hidden)
-        return answer
+        return self._call("predict_proba_one", x, variable, hidden)
 
     def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
         """Return `predict_proba_one` of each row."""
-        answer: list[dict[Any, float]] = self._call("predict_proba", X, variable)
-        return answer
+        return self._call("predict_proba", X, variable)
 
     def log_likelihood_one(self, x: X) -> float:
         """Return the logarithm of the probability of an event."""
-        answer: float = self._call("log_likelihood_one", x)
-        return answer
+        return self._call("log_likelihood_one", x)
 
     def score_one(self, x: X) -> float:
         """Return minus the log-likelihood of an event."""
-        answer: float = self._call("score_one", x)
-        return answer
+        return self._call("score_one", x)
 
     def explain_one(self, x: X) -> Surprise:
         """Return the surprise of each value of an event."""
-        answer: Surprise = self._call("explain_one", x)
-        return answer
+        return self._call("explain_one", x)
 
     def cpt(self, variable: Any) -> ConditionalTable:
         """Return P(variable | its parents) with credible intervals."""
-        answer: ConditionalTable = self._call("cpt", variable)
-        return answer
+        return self._call("cpt", variable)
 
     def sample(
         self, n: int, rng: np.random.Generator, evidence: X | None = None, do: X | None = None
     ) -> dict[Any, list[Any]]:
         """Draw events as columns of values, given evidence and values that are set from outside."""
-        answer: dict[Any, list[Any]] = self._call("sample", n, rng, evidence, do)
-        return answer
+        return self._call("sample", n, rng, evidence, do)
 
 
 class ClassifierView(NetworkView):
@@ -207,8 +194,7 @@ class ClassifierView(NetworkView):
 
     def predict_proba_one(self, x: X) -> dict[Any, float]:
         """Return P(y | x) of each class."""
-        answer: dict[Any, float] = self._call("predict_proba_one", x)
-        return answer
+        return self._call("predict_proba_one", x)
 
     def predict_one(self, x: X) -> Any:
         """Return the most probable class."""
@@ -228,8 +214,7 @@ class ClassifierView(NetworkView):
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each feature for each class."""
-        answer: Explanation = self._call("explain_one", x)
-        return answer
+        return self._call("explain_one", x)
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> Any:
         """Return the credible interval of each class's probability."""

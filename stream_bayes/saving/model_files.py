@@ -230,8 +230,7 @@ def load_learner(path: Path, key: bytes | None = None) -> Learner:
     model = load_answering(path, key)
     if _is_of_a_product(model) or isinstance(model, BayesNet | BayesRegressor):
         raise _no_learner(path, type(model).__name__)
-    learner: Learner = model
-    return learner
+    return model
 
 
 def load_sets(path: Path, level: float, key: bytes | None = None) -> LabelSets:
@@ -372,8 +371,7 @@ def _model_section(snapshot: Snapshot, path: object) -> Mapping[str, Any]:
 
 def _parameters(model: Any) -> dict[str, Any]:
     if _is_of_a_product(model):
-        settings: dict[str, Any] = model.settings()
-        return settings
+        return model.settings()
     return {name: saved_parameter(value) for name, value in model._get_params().items()}
 
 

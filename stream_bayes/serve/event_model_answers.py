@@ -178,8 +178,7 @@ class EventModelAnswers(ModelAnswers):
         if isinstance(self.model, HiddenMarkov):
             students = self.model.emissions(name)
             return StudentMixture([1.0 / len(students)] * len(students), students)
-        alone: StudentMixture = self.model.query(name)
-        return alone
+        return self.model.query(name)
 
     def _forecasts(
         self, evidence: Mapping[str, Any], targets: Sequence[str] | None, level: float

@@ -74,8 +74,7 @@ class ModelAnswers:
 
     def _own_decision(self) -> Callable[[Mapping[Any, float]], Any]:
         if self.product is not None:
-            decide: Callable[[Mapping[Any, float]], Any] = self.answering.decide
-            return decide
+            return self.answering.decide
         rule = decision_rule(self.model)
         return most_probable if rule is None else rule.decide
 

@@ -68,8 +68,7 @@ class RegressorAnswers(ModelAnswers):
         return {"prediction": mean_of(answer), "interval": ends, "level": served.level}
 
     def _encoder(self) -> Encoder:
-        encoder: Encoder = self.model.store.encoder
-        return encoder
+        return self.model.store.encoder
 
     # -- explaining ---------------------------------------------------------------------------------------------------
 

@@ -236,8 +236,7 @@ class LearnerClassifier(ClassifierMixin, LearnerEstimator):  # type: ignore[misc
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the most probable class of each row; of equal ones the first in `classes_`."""
         codes = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

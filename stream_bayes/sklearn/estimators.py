@@ -77,8 +77,7 @@ class OneRegressor(OneLearner, LearnerRegressor):
             check_known("learner", learner, [*inner_names(REGRESSION)])
             learner = REGRESSORS[learner]()
         check_regressor(learner)
-        made: AnyLearner = learner
-        return made
+        return learner
 
 
 def estimator_of(name: str) -> type[OneLearner]:
@@ -92,8 +91,7 @@ def estimator_of(name: str) -> type[OneLearner]:
     estimator = declaration_of(name).estimator_name
     if estimator not in globals():
         globals()[estimator] = _make_estimator(name)  # where pickle and `clone` look for it
-    made: type[OneLearner] = globals()[estimator]
-    return made
+    return globals()[estimator]
 
 
 def _make_estimator(name: str) -> type[OneLearner]:

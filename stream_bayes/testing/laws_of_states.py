@@ -65,8 +65,7 @@ def _loaded(model: BayesClassifier) -> BayesClassifier:
 
 
 def _unpickled(model: BayesClassifier) -> BayesClassifier:
-    loaded: BayesClassifier = pickle.loads(pickle.dumps(model))
-    return loaded
+    return pickle.loads(pickle.dumps(model))
 
 
 def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:

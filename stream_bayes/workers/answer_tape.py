@@ -51,8 +51,7 @@ class Rows(msgspec.Struct, frozen=True, tag="rows"):
 
     def first(self) -> LabelProbabilities:
         """Return the answer to the only sample."""
-        answer: LabelProbabilities = self._table().by_name(self.values)[0]
-        return answer
+        return self._table().by_name(self.values)[0]
 
     def _table(self) -> AnswerTable:
         answers = AnswerTable(self.array() if self.labels else np.full((self.samples, 1), np.nan))

@@ -119,8 +119,7 @@ class Follower:
         model = self._model_of_classes()
         if not isinstance(self._total, Total):
             return dict(self._total.answer(x))
-        answer: dict[Any, float] = model.predict_proba_one(x)
-        return answer
+        return model.predict_proba_one(x)
 
     def predict_one(self, x: Any) -> Any:
         """Return the most probable class, or the mean of a number; of a spam filter the verdict."""

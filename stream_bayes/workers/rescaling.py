@@ -303,10 +303,8 @@ def _moved(entry: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> A
 
 
 def _partition_of_event(entry: Any) -> int:
-    number: int = entry.event.partition.partition
-    return number
+    return entry.event.partition.partition
 
 
 def _since(entry: Any) -> float:
-    since: float = entry.since
-    return since
+    return entry.since

@@ -242,12 +242,10 @@ class NumberShardModel(ShardModel):
     @property
     def level(self) -> float:
         """The level of the intervals."""
-        level: float = self._total.served.level
-        return level
+        return self._total.served.level
 
     def read_label(self, y: Any, /) -> float:
-        number: float = self._total.served.read_label(y)
-        return number
+        return self._total.served.read_label(y)
 
     def _recorded(self, answers: BatchAnswers, refused: StreamBayesError | None) -> Rows:
         rows = [[answer.get(name, np.nan) for name in ANSWER] for answer in answers.named(str)]

@@ -544,8 +544,7 @@ def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     table, refused = process_samples(learner, xs, [None] * len(xs), [1.0] * len(xs))
     if refused is not None:
         raise refused
-    matrix: NDArray[np.float64] = np.nan_to_num(np.asarray(table.table)[: len(xs)])
-    return matrix
+    return np.nan_to_num(np.asarray(table.table)[: len(xs)])
 
 
 def _decisions(

@@ -36,8 +36,7 @@ def cut_quantiles(values: Floats, weights: Floats, labels: NDArray[np.int32], bi
     >>> cut_quantiles(np.array([1.0, 2, 3, 4]), np.ones(4), np.zeros(4, np.int32), 2)
     [2.5]
     """
-    cuts: list[float] = quantile_cuts(np.ascontiguousarray(values), np.ascontiguousarray(weights), bins)
-    return cuts
+    return quantile_cuts(np.ascontiguousarray(values), np.ascontiguousarray(weights), bins)
 
 
 def cut_widths(values: Floats, weights: Floats, labels: NDArray[np.int32], bins: int) -> list[float]:
@@ -107,8 +106,7 @@ def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the entropy of each row, in bits."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    entropy: NDArray[np.float64] = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-    return entropy
+    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
 
 
 def _distinct_starts(values: Floats) -> NDArray[np.int64]:
@@ -135,10 +133,7 @@ def outer_edges(values: Floats, weights: Floats, cuts: Sequence[float]) -> tuple
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values[0]), float(values[-1])
-    edges: tuple[float, float] = edges_beyond(
-        np.ascontiguousarray(values), np.ascontiguousarray(weights), cuts[0], cuts[-1]
-    )
-    return edges
+    return edges_beyond(np.ascontiguousarray(values), np.ascontiguousarray(weights), cuts[0], cuts[-1])
 
 
 def bin_names(cuts: Sequence[float]) -> list[str]:

@@ -122,7 +122,7 @@ def load_pending(state: Mapping[str, Any], time: StreamClock, counted: Iterable[
 
 def _rows(saved: Any) -> list[Any]:
     expect(isinstance(saved, list) and all(isinstance(row, list) for row in saved), "it holds no rows")
-    return saved  # type: ignore[no-any-return]  # it is a list
+    return saved
 
 
 KIND = 6  # the place of its kind in the saved state of an event
@@ -146,7 +146,7 @@ def event_state(event: Event) -> list[JSONValue]:
 
 def is_saved_sample(saved: Any) -> bool:
     """Return True if what `event_state` wrote is a sample."""
-    return saved[KIND] == SAMPLE.value  # type: ignore[no-any-return]  # both are texts
+    return saved[KIND] == SAMPLE.value
 
 
 def loaded_event(saved: Any) -> Event:

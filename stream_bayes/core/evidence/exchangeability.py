@@ -49,8 +49,7 @@ class LogGamma:
             table[1::2] += 0.5 * np.log(np.pi)
             table[4::2] = np.cumsum(np.log(halves[1 : size - 2 : 2]))
             self._table = table
-        answer: Floats = self._table[doubled]
-        return answer
+        return self._table[doubled]
 
 
 class CellLayout:
@@ -95,5 +94,4 @@ def log_evidence(before: BlockCounts, after: BlockCounts, layout: CellLayout, lo
     rows += log_gamma(2 * (newest + earlier) + 2) - log_gamma(2 * earlier + 2)
     some = np.logaddexp(rows, 0.0) - np.log(2.0)
     whole, partly = (np.add.reduceat(each, layout.first_row, axis=1) for each in (rows, some))
-    answer: Floats = np.logaddexp(whole, partly) - np.log(2.0)
-    return answer
+    return np.logaddexp(whole, partly) - np.log(2.0)

@@ -234,5 +234,4 @@ def _autocovariance(chains: Floats) -> Floats:
     sweeps = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * sweeps)) ** 2
-    lags: Floats = np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)
-    return lags
+    return np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)

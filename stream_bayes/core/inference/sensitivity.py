@@ -168,5 +168,4 @@ def network_of(network: object) -> DiscreteNetwork:
         return network
     if not hasattr(network, "to_network"):
         raise BadValue(f"network: expected a DiscreteNetwork, or a BayesNet, got {shown(network)}")
-    exported: DiscreteNetwork = network.to_network()
-    return exported
+    return network.to_network()

@@ -44,8 +44,7 @@ def shares_of(weights: Floats) -> Floats:
     if not totals.all():
         weights = np.where(totals > 0.0, weights, 1.0)
         totals = weights.sum(axis=-1, keepdims=True)
-    shares: Floats = weights / totals
-    return shares
+    return weights / totals
 
 
 def variance_of(slopes: Floats, weights: Floats | None) -> float:

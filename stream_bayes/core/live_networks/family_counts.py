@@ -122,8 +122,7 @@ class FamilyTable:
 
     @property
     def _slots(self) -> tuple[int, ...]:
-        slots: tuple[int, ...] = self._tables.families[self.place][1]
-        return slots
+        return self._tables.families[self.place][1]
 
     def _fresh(self, weight: Floats) -> Floats:
         unit = self.store.tables.unit
@@ -366,8 +365,7 @@ class FamilyCounts(CountStore):
     def weights_under(self, variable: Value, codes: Sequence[int]) -> Floats:
         """Return the weights of a variable's values, in fresh samples, under codes of its parents by slot."""
         weights = self.tables.families.weights_under(self.place_of(variable), np.array(codes, np.int32))
-        fresh: Floats = np.asarray(weights) / self.tables.unit
-        return fresh
+        return np.asarray(weights) / self.tables.unit
 
     def cells_of(self, variable: Value) -> CountedCells:
         """Return the cells of a variable's family that hold samples.
@@ -446,8 +444,7 @@ class FamilyCounts(CountStore):
         values, slot = self.tables.values, self.slot_of(variable)
         layout = values.layout
         weights = np.asarray(values.weight).reshape(-1, layout.classes)[layout.start[slot] :, 0]
-        fresh: Floats = weights[: len(self.values_of(variable))] / self.tables.unit
-        return fresh
+        return weights[: len(self.values_of(variable))] / self.tables.unit
 
     def held_states(self, variable: Value) -> tuple[Value, ...]:
         """Return the values that hold samples or were declared, in the order of their codes."""

@@ -333,5 +333,4 @@ class HiddenChain:
 
 
 def _moved(belief: Floats, move: Floats) -> Floats:
-    moved: Floats = (belief[:, None, :] @ move)[:, 0, :]
-    return moved
+    return (belief[:, None, :] @ move)[:, 0, :]

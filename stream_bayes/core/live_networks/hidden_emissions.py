@@ -211,8 +211,7 @@ class NumberEmission:
         if self.is_empty:
             return np.zeros_like(self.weights)
         away = (number - self._location) / self._scale / np.sqrt(self._degrees)
-        log: Floats = self._height - (self._degrees + 1.0) * np.log(np.hypot(1.0, away))
-        return log
+        return self._height - (self._degrees + 1.0) * np.log(np.hypot(1.0, away))
 
     def students(self, copy: int) -> list[StudentT]:
         """Return the distribution of numbers in each state of a copy."""
@@ -263,5 +262,4 @@ NUMBERS = "numbers"  # in a state
 
 def shares_of_rows(weights: Floats) -> Floats:
     """Return weights as shares of their sum along the last axis."""
-    shares: Floats = weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY)
-    return shares
+    return weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY)

@@ -108,8 +108,7 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        smoothed: Floats = counted + pseudocount(self.strength, counted.shape[-1], self.spread)
-        return smoothed
+        return counted + pseudocount(self.strength, counted.shape[-1], self.spread)
 
     def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Floats:
         """Return the joint weights of some features' values, in fresh samples: an axis for each feature, then the
@@ -122,8 +121,7 @@ class LabelledNetwork:
         if len(members) == 1:
             start = tables.values.layout.start[features[members[0]].slot]
             weight = np.asarray(tables.values.weight).reshape(-1, stride)
-            counted: Floats = weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
-            return counted
+            return weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
         child, parents = counts.family_of(members, variable)
         families = tables.families
         codes, weight, _ = families.rows_of(families.families.index((child, parents)))
@@ -132,7 +130,4 @@ class LabelledNetwork:
         found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
         places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
         found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
-        answer: Floats = (
-            found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
-        )
-        return answer
+        return found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit

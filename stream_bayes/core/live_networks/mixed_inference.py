@@ -523,5 +523,4 @@ def _weights(logs: list[float], observed: Mapping[Value, Any]) -> NDArray[np.flo
             f"no draw fits the evidence, which is all but impossible: {shown(dict(observed))}"
         )
     weights = np.exp(np.array(logs) - most)
-    shares: NDArray[np.float64] = weights / weights.sum()
-    return shares
+    return weights / weights.sum()

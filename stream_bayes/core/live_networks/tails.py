@@ -105,5 +105,4 @@ def log_tails(counts: FamilyCounts, x: Mapping[Any, Any]) -> dict[Value, float]:
 
 def _cuts_of(counts: FamilyCounts, v: Value) -> tuple[float, ...]:
     feature, bins = counts.encoder.features[v], counts.tables.bins
-    cuts: tuple[float, ...] = bins.cuts.get(feature.slot, ()) if bins is not None and feature.measured else ()
-    return cuts
+    return bins.cuts.get(feature.slot, ()) if bins is not None and feature.measured else ()

@@ -492,8 +492,7 @@ class Losses:
         np.add.accumulate(counts, axis=1, out=counts)
         if self._codes.rest != NO_LABEL:
             counts[self._codes.rest] = 0.0  # several labels
-        majority: Array = np.where(counts.any(axis=0), counts.argmax(axis=0), NO_LABEL)
-        return majority
+        return np.where(counts.any(axis=0), counts.argmax(axis=0), NO_LABEL)
 
     def _most_probable(self, scores: Array) -> Array:
         """Return the most probable label of each prediction; `NO_LABEL` of an empty one. Ties go to the
@@ -502,8 +501,7 @@ class Losses:
         order = np.array(self._codes.by_name(), np.intp)
         if not len(order):
             return np.full(scores.shape[1], NO_LABEL)
-        best: Array = np.where(scores.any(axis=0), order[scores[order].argmax(axis=0)], NO_LABEL)
-        return best
+        return np.where(scores.any(axis=0), order[scores[order].argmax(axis=0)], NO_LABEL)
 
 
 def _numbers(values: list[Any]) -> Array:

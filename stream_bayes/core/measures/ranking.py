@@ -47,8 +47,7 @@ def bins_of(scores: Array) -> Array:
     fine = (_HALF >> _FINE) - (bits >> _FINE)
     coarse = (_HALF >> _COARSE) - (bits >> _COARSE) + _FINE_BINS - (_FINE_HALVINGS << 2)
     depth = np.minimum(np.where(fine <= _FINE_BINS, fine, coarse), _SIDE)
-    bins: Array = np.where(scores > 0.5, _SIDE + depth, _SIDE - depth)
-    return bins
+    return np.where(scores > 0.5, _SIDE + depth, _SIDE - depth)
 
 
 class AnyRanking(Protocol):
@@ -64,8 +63,7 @@ def cells_of(scores: Array, labels: Array) -> Array:
     `labels` has the code of each sample's label.
     """
     codes = np.arange(len(scores))[:, np.newaxis]
-    cells: Array = (2 * codes + (labels == codes)) * BINS + bins_of(scores)
-    return cells
+    return (2 * codes + (labels == codes)) * BINS + bins_of(scores)
 
 
 class ScoreHistogram:

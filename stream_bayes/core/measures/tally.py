@@ -60,8 +60,7 @@ class Scored:
     @cached_property
     def log_loss(self) -> Array:
         """-log P(true label) of each event."""
-        result: Array = -np.log(np.maximum(self.chance, self.least_probability))
-        return result
+        return -np.log(np.maximum(self.chance, self.least_probability))
 
     @cached_property
     def cells(self) -> Array:

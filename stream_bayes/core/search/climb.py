@@ -316,5 +316,4 @@ def finished(slices: Generator[None, None, T]) -> T:
         try:
             next(slices)
         except StopIteration as end:
-            result: T = end.value
-            return result
+            return end.value

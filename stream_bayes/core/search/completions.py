@@ -129,8 +129,7 @@ class _Filling:
         table = np.bincount(rows * size + self.codes[:, v], self.weights, count * size).reshape(count, size)
         alone = table.sum(axis=0) + 1.0 / size
         table = table + SMOOTHING * alone / alone.sum()
-        logs: Floats = np.log(table / table.sum(axis=1, keepdims=True))
-        return logs
+        return np.log(table / table.sum(axis=1, keepdims=True))
 
     def _configuration(self, v: int, rows: NDArray[np.intp] | slice, without: int = -1) -> Configurations64:
         """Return the number of the parents' configuration in some rows, with the value 0 of one of them."""
@@ -167,8 +166,7 @@ class _Uniforms:
         self._state = self._state + np.array([number], np.uint64) * np.uint64(GAMMA)
         z = (steps ^ (steps >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        drawn: Floats = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return drawn
+        return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def without_unsure(

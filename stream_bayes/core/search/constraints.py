@@ -67,8 +67,7 @@ def against_tiers(tiers: Sequence[Sequence[Value]], names: Sequence[Value]) -> N
     check_variables([name for tier in tiers for name in tier], names, "tiers", whole="the sample")
     number = {name: k for k, tier in enumerate(tiers) for name in tier}
     tier = np.array([number.get(name, -1) for name in names], np.int64)
-    later: NDArray[np.bool_] = (tier[:, None] > tier) & (tier >= 0)
-    return later
+    return (tier[:, None] > tier) & (tier >= 0)
 
 
 def edge_matrix(edges: Iterable[Edge], names: Sequence[Value], what: str = "edges") -> NDArray[np.bool_]:

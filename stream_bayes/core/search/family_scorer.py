@@ -78,8 +78,7 @@ def _worth(size: Positions, many: Positions, rows: int) -> NDArray[np.bool_]:
     """Return, for each group, True if counting it jointly and summing takes fewer additions than `many`
     single tables.
     """
-    worth: NDArray[np.bool_] = (size <= JOINT_CELLS) & (size * many < rows * (many - 1))
-    return worth
+    return (size <= JOINT_CELLS) & (size * many < rows * (many - 1))
 
 
 def _parts(size: Positions, groups: Positions) -> Iterator[Positions]:

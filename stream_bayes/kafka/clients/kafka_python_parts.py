@@ -148,8 +148,7 @@ class ProducerParts:
 
 def fetch_epoch_ends(admin: Any, wanted: Mapping[Any, int]) -> dict[Any, tuple[int, Position]]:
     """Return the end of an epoch of each partition; those with an error that stays are left out."""
-    ends: dict[Any, tuple[int, Position]] = admin._manager.run(_fetch_epoch_ends, admin, wanted)
-    return ends
+    return admin._manager.run(_fetch_epoch_ends, admin, wanted)
 
 
 async def _fetch_epoch_ends(admin: Any, wanted: Mapping[Any, int]) -> dict[Any, tuple[int, Position]]:

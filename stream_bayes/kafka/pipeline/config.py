@@ -214,8 +214,7 @@ class KafkaSourceConfig(SourceTable, ObjectFieldsConfig):
         return self.decoder if decoder_class(self.decoder).has_fields else "json"
 
     def make(self, config: Any, directory: Path, schema: Schema | None) -> KafkaSource:
-        source: KafkaSource = load("stream_bayes.kafka.pipeline.parts:kafka_source")(config, schema)
-        return source
+        return load("stream_bayes.kafka.pipeline.parts:kafka_source")(config, schema)
 
     def write_command(self, config: Any, command: bytes) -> None:
         from stream_bayes.kafka.producing import write_command

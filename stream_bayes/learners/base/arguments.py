@@ -86,26 +86,22 @@ class WithLearnersArguments(AroundLearner):
     @property
     def half_life(self) -> float | str | None:
         """The learner's."""
-        half_life: float | str | None = self.learner.half_life
-        return half_life
+        return self.learner.half_life
 
     @property
     def schema(self) -> Schema | None:
         """The learner's."""
-        schema: Schema | None = self.learner.schema
-        return schema
+        return self.learner.schema
 
     @property
     def max_values(self) -> int | None:
         """The learner's."""
-        most: int | None = self.learner.max_values
-        return most
+        return self.learner.max_values
 
     @property
     def memory_budget(self) -> int | None:
         """The learner's: that of each learner that it has."""
-        budget: int | None = self.learner.memory_budget
-        return budget
+        return self.learner.memory_budget
 
 
 class ReadOnlyArguments:

@@ -276,13 +276,11 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
         Mixtures and classifiers that learn P(y | x) return the logarithm of their answer instead, `ComplementNB` its
         score.
         """
-        joint: dict[Any, float] = self.reading.log_joint(self.store.encoder.lookup(x))
-        return joint
+        return self.reading.log_joint(self.store.encoder.lookup(x))
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        answer: dict[Any, float] = self.reading.probabilities(self.store.encoder.lookup(x))
-        return answer
+        return self.reading.probabilities(self.store.encoder.lookup(x))
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
         """Return the most probable class; of equal ones the first by name; None before any learning."""
@@ -291,8 +289,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0, at: float | None = None) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
         row = self.store.encode(x, y, w, at)
-        answer: dict[Any, float] = self.reading.predict_learn(row)
-        return answer
+        return self.reading.predict_learn(row)
 
     def predict_proba_many(self, X: Native) -> Any:
         """Return the probabilities of many rows: a data frame for a data frame, a list of dicts for a list of dicts,
@@ -590,8 +587,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
     def _evidence(self, x: X) -> dict[Any, float]:
         """Return log P(y, x) of each class; impossible classes keep minus infinity even if all are impossible."""
-        scores: dict[Any, float] = self.reading.evidence(self.store.encoder.lookup(x))
-        return scores
+        return self.reading.evidence(self.store.encoder.lookup(x))
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Return the credible interval of each class's probability; empty before any learning.
@@ -667,8 +663,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
     def answer_with_spread(self, x: X) -> dict[Any, tuple[float, float]]:
         """Return `{label: (probability, variance of its log-odds)}`; empty before any learning."""
-        answer: dict[Any, tuple[float, float]] = self.reading.answer_with_spread(self.store.encoder.lookup(x))
-        return answer
+        return self.reading.answer_with_spread(self.store.encoder.lookup(x))
 
     def _prior_parameters(self) -> dict[Any, float] | None:
         """Return the Dirichlet parameters of P(y) in fresh samples; None if P(y) was given and not learned."""
@@ -682,8 +677,7 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     # -- derived parts ------------------------------------------------------------------------------------------------
 
     def derived_state(self) -> dict[str, Any]:
-        derived: dict[str, Any] = self.reading.derived_state()
-        return derived
+        return self.reading.derived_state()
 
     def load_derived(self, derived: Mapping[str, Any]) -> None:
         self.reading.load_derived(derived)

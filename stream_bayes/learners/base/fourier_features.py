@@ -128,5 +128,4 @@ def uniform_numbers(seed: int | list[int], count: int) -> NDArray[np.float64]:
     PCG64's bits are; what its generators make of them need not be.
     """
     bits = np.random.PCG64(seed).random_raw(count)
-    numbers: NDArray[np.float64] = ((bits >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
-    return numbers
+    return ((bits >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53

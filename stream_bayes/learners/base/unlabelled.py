@@ -313,10 +313,7 @@ class LearnsUnlabelled(BayesClassifier):
         if unlabelled is None or unlabelled.estimate is None:
             return alone
         weight = unlabelled.weight
-        mixed: NDArray[np.float64] = (
-            1.0 - weight
-        ) * alone + weight * unlabelled.estimate.class_probabilities(xs)
-        return mixed
+        return (1.0 - weight) * alone + weight * unlabelled.estimate.class_probabilities(xs)
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
         """Return log P(y, x) of each class; empty before any learning.

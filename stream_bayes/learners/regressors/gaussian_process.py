@@ -452,8 +452,7 @@ class _WindowPosterior:
         """Return values of the process at some events, drawn together."""
         rows = self._window.filled(self._window.rows_of(xs))
         drawn = self._process.draw(self._kernels(rows), self._window.kernel.between(rows, rows), rng)
-        result: Floats = self._targets.mean + self._targets.deviation * drawn
-        return result
+        return self._targets.mean + self._targets.deviation * drawn
 
 
 def _normal_of(

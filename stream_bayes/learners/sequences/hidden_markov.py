@@ -246,8 +246,7 @@ class HiddenMarkov(HiddenModel, SequenceLearner):
             raise BadValue(
                 f"{shown(variable)} has numbers: predict_one, predict_interval_one and forecast_one forecast them"
             )
-        shares: dict[Any, float] = self._forecast(1, x, at, variable)
-        return shares
+        return self._forecast(1, x, at, variable)
 
     def predict_one(self, x: X | None = None, at: float | None = None, variable: Any = None) -> Any:
         """Return the most probable name, or the mean, of a variable in the next event; None before any value."""
@@ -325,8 +324,7 @@ class HiddenMarkov(HiddenModel, SequenceLearner):
 
     def transition_matrix(self) -> list[list[float]]:
         """Return P(next state | state), a row for each state."""
-        rows: list[list[float]] = self._best.move[self._best.best].tolist()
-        return rows
+        return self._best.move[self._best.best].tolist()
 
     def emissions(self, variable: Any = None) -> list[Any]:
         """Return the distribution of a variable in each state: `{name: probability}`, or a `StudentT` of numbers.

@@ -256,8 +256,7 @@ class HalfLifeChoice(
     def _mixed(self, X: Native) -> NDArray[np.float64]:
         """Return the mixture's probabilities of many rows, a column for each label's code; all have the same codes."""
         parts = [member.class_probabilities(X) for member in self._members]
-        mixed: NDArray[np.float64] = np.minimum(np.tensordot(self._weights(), parts, axes=1), 1.0)
-        return mixed
+        return np.minimum(np.tensordot(self._weights(), parts, axes=1), 1.0)
 
     def _weights(self) -> list[float]:
         """Return the weight of each half-life in the mixture; rounded, they add up to a little more or less than 1."""

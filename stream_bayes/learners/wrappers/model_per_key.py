@@ -239,8 +239,7 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
     @property
     def schema(self) -> Schema | None:
         """The schema of the learner."""
-        schema: Schema | None = self.learner.schema
-        return schema
+        return self.learner.schema
 
     @property
     def store(self) -> CountStore:

@@ -113,8 +113,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the classifier's probabilities."""
-        answer: dict[Any, float] = self.classifier.predict_proba_one(x, **kwargs)
-        return answer
+        return self.classifier.predict_proba_one(x, **kwargs)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Return the classifier's most probable label."""
@@ -131,8 +130,7 @@ class PredictionSets(ReadOnlyArguments, base.Wrapper[base.Estimator], base.Class
     def coverage_by_class_(self) -> dict[Any, Any]:
         """With `by_class`, the share of each label's events whose set held it. By level if there are several."""
         shares = {level: self._sets.coverage_by_class(level) for level in self._sets.levels}
-        by_class: dict[Any, Any] = self._of_levels(shares)
-        return by_class
+        return self._of_levels(shares)
 
     @property
     def unknown_(self) -> int:

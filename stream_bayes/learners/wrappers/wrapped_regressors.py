@@ -118,8 +118,7 @@ class RegressorWrapper(WithLearnersArguments, BayesRegressor):  # type: ignore[o
     @property
     def _encoder(self) -> TargetEncoder:  # type: ignore[override]  # that of the regressor that answers
         encoder: Any = self.model_.store.encoder
-        made: TargetEncoder = encoder
-        return made
+        return encoder
 
     def _columns_of(self, x: X) -> X:
         return self.model_._columns_of(x)  # noqa: SLF001  (of the same class)

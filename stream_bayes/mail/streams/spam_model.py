@@ -145,7 +145,7 @@ def _message(x: Any) -> MessageOrBag:
     message: Any = x[found[0]]
     if found[0] == "mail" and isinstance(message, str):
         return message.encode("utf-8", "surrogatepass")
-    return message  # type: ignore[no-any-return]  # the filter checks it
+    return message
 
 
 def _check_weight(w: float) -> None:

@@ -34,8 +34,7 @@ class _Weights(ValueCodec):
     """The weights of a mixture of experts."""
 
     def encode(self, value: Any, location: Location) -> JSONValue:
-        state: JSONValue = value.state()
-        return state
+        return value.state()
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         final, experts, covariance, gains, asleep = location.fields(
@@ -69,8 +68,7 @@ class _Corrections(ValueCodec):
     """The counts of a recalibration."""
 
     def encode(self, value: Any, location: Location) -> JSONValue:
-        state: JSONValue = value.state()
-        return state
+        return value.state()
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         parts = location.fields(saved, "events", "hits", "trust")

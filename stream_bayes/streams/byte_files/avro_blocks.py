@@ -161,8 +161,7 @@ def _snappy(data: bytes) -> bytes:
         raise BadValue(
             f"expected a block of at most {MOST_BLOCK:,} bytes once it is unpacked, got {size:,}; {SMALLER}"
         )
-    found: bytes = pyarrow.decompress(data[:-CHECKSUM], size, "snappy", asbytes=True)
-    return found
+    return pyarrow.decompress(data[:-CHECKSUM], size, "snappy", asbytes=True)
 
 
 EXPANDERS: Mapping[str, Callable[[bytes], bytes]] = {

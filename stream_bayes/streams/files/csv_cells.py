@@ -206,14 +206,14 @@ class ReadCells(Cells):
         except ValueError as error:
             expected = error
         if cell.strip() in self._missing:
-            return self.absent  # type: ignore[no-any-return]  # set above
+            return self.absent
         if self._misfits is None:
             raise undecodable(
                 DecodeReason.WRONG_TYPE,
                 f"column {shortened(self.name)}: expected {expected}, got {described(cell)}",
             )
         self._misfits.add(cell)
-        return self.absent  # type: ignore[no-any-return]  # set above
+        return self.absent
 
 
 class WeightCells(NumberCells):

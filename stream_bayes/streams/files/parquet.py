@@ -148,8 +148,7 @@ def _listed(column: pyarrow.Array) -> list[Any]:
     from pyarrow import DictionaryArray
 
     if not isinstance(column, DictionaryArray):
-        values: list[Any] = column.to_pylist()
-        return values
+        return column.to_pylist()
     distinct = column.indices.unique()
     texts = dict(zip(distinct.to_pylist(), column.dictionary.take(distinct).to_pylist(), strict=True))
     return [texts[code] for code in column.indices.to_pylist()]

@@ -213,10 +213,7 @@ def _served(config: PipelineConfig, model: Any, level: float | None, written: La
 def _kept_guess(store: SnapshotStore | None) -> Mapping[str, Any] | None:
     """Return what the first rows had shown, by the snapshot to resume from; None without one."""
     found = None if store is None else store.latest()
-    guess: Mapping[str, Any] | None = (
-        None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
-    )
-    return guess
+    return None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
 
 
 def _written_labels(

@@ -105,12 +105,12 @@ def make_decoder(
     if not decoder.uses_registry:
         if registry is not None:
             raise BadValue(f"registry: the decoder {name!r} uses none; leave it out, or choose 'avro'")
-        return decoder(fields, schema, max_record_bytes)  # type: ignore[no-any-return]  # a Decoder
+        return decoder(fields, schema, max_record_bytes)
     if registry is None:
         raise BadValue(
             f"registry: is missing, and the decoder {name!r} needs it; give the registry of its schemas"
         )
-    return decoder(fields, schema, max_record_bytes, registry=registry)  # type: ignore[no-any-return]  # a Decoder
+    return decoder(fields, schema, max_record_bytes, registry=registry)
 
 
 def needs_registry(name: str) -> bool:

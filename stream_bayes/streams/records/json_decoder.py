@@ -59,7 +59,7 @@ ignore = ['sky'] in a pipeline file"
         if self._one_pass:
             text = self.unframed(raw)
             try:
-                return self._typed(text)  # type: ignore[no-any-return]  # a dict
+                return self._typed(text)
             except msgspec.ValidationError:
                 pass  # the slower way below finds the field
             except msgspec.DecodeError as error:

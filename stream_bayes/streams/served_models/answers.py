@@ -71,8 +71,7 @@ class AnswerColumns:
         return len(self.table)
 
     def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
-        named: list[Mapping[str, float]] = self._answers.by_name(list(map(name, self.labels)))
-        return named
+        return self._answers.by_name(list(map(name, self.labels)))
 
     def decide(self, decide: Decide, /) -> list[Any]:
         if decide is not most_probable:

@@ -279,8 +279,7 @@ class ServedEvents(UnlabelledModel):
     @property
     def generation(self) -> int:
         """The number of models that were adopted."""
-        generation: int = self.model.generation if isinstance(self.model, DriftAdaptive) else 0
-        return generation
+        return self.model.generation if isinstance(self.model, DriftAdaptive) else 0
 
     def process(
         self,
@@ -393,12 +392,11 @@ class ServedEvents(UnlabelledModel):
 
     def _ahead(self, x: Any, k: int, variable: Any, at: float | None) -> LabelProbabilities | StudentMixture:
         model = self.answering
-        answer: LabelProbabilities | StudentMixture = (
+        return (
             model.forecast_one(k, x, at)
             if isinstance(model, MarkovChain)
             else model.forecast_one(k, x, at, variable)
         )
-        return answer
 
     def _of_mixed(
         self, model: Any, x: Mapping[Any, Any], variable: Any, time: tuple[float | None, ...]
@@ -406,8 +404,7 @@ class ServedEvents(UnlabelledModel):
         if variable not in model.kinds:
             return {}
         if model.kinds[variable] == "nominal":
-            shares: LabelProbabilities = model.predict_proba_one(x, variable, *time)
-            return shares
+            return model.predict_proba_one(x, variable, *time)
         interval = model.predict_interval_one(x, variable, self.level, *time)
         if interval is None:
             return {}
@@ -448,8 +445,7 @@ class ServedEvents(UnlabelledModel):
     def freeze(self) -> Callable[[], dict[str, Any]]:
         if isinstance(self.model, DriftAdaptive):
             return model_content(self.model).state
-        state: Callable[[], dict[str, Any]] = self.model.content().state
-        return state
+        return self.model.content().state
 
     def load(self, state: Mapping[str, Any]) -> None:
         if isinstance(self.model, DriftAdaptive):

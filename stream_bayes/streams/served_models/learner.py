@@ -72,8 +72,7 @@ class ServedLearner:
         self, x: Any, y: Any, w: float, at: float | None = None, /
     ) -> LabelProbabilities:
         self._check(x)
-        answer: LabelProbabilities = self.model.predict_learn_one(x, y, w, at)
-        return answer
+        return self.model.predict_learn_one(x, y, w, at)
 
     def _check(self, x: Any) -> None:
         """Raise `BadValue` for a sample beyond the limit of names."""
@@ -156,8 +155,7 @@ class ServedLearner:
         return self._settings
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        state: Callable[[], dict[str, Any]] = self.model.content().state
-        return state
+        return self.model.content().state
 
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = type(self.model).from_state(state)

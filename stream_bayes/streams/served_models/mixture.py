@@ -42,12 +42,10 @@ class ServedMixture(ServedRiver):
 
     @property
     def clock(self) -> int:
-        clock: int = self.model.clock
-        return clock
+        return self.model.clock
 
     def answer(self, x: Any) -> LabelProbabilities:
-        answer: LabelProbabilities = self.model.predict_proba_one(x)
-        return answer
+        return self.model.predict_proba_one(x)
 
     def hold(self, x: Any) -> Any:
         return self.model.hold(x)
@@ -58,8 +56,7 @@ class ServedMixture(ServedRiver):
     def predict_then_learn(self, x: Any, y: Any, w: float) -> LabelProbabilities:
         if self._limit is not None:
             self._limit.check(self.model.features_of(x))
-        answer: LabelProbabilities = self.model.predict_learn_one(x, y, w)
-        return answer
+        return self.model.predict_learn_one(x, y, w)
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)

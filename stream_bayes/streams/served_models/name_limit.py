@@ -42,8 +42,7 @@ class NameLimit:
 
     @property
     def _known(self) -> Mapping[Any, Any]:
-        known: Mapping[Any, Any] = self._learner.store.encoder.features
-        return known
+        return self._learner.store.encoder.features
 
     def check(self, x: Any) -> None:
         """Raise `BadValue` if learning these features would exceed the limit."""

@@ -191,8 +191,7 @@ class ServedAdaptive(ServedRiver):
     @property
     def adaptive(self) -> DriftAdaptive:
         """The part that detects drift."""
-        adaptive: DriftAdaptive = self._last
-        return adaptive
+        return self._last
 
     @property
     def generation(self) -> int:  # type: ignore[override]  # a constant elsewhere

@@ -75,4 +75,4 @@ class ServedTargets(ServedRegressor):
     def _answer(self, x: Any) -> LabelProbabilities:
         forecasts = self.model.predict_distribution_one(x)
         answers: Any = {name: number_answer(each.mean, each, self.level) for name, each in forecasts.items()}
-        return answers  # type: ignore[no-any-return]  # by target
+        return answers

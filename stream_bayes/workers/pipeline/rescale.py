@@ -107,8 +107,7 @@ class _Rescale:
 
     @property
     def _shards(self) -> int:
-        shards: int = self._new.own.shards
-        return shards
+        return self._new.own.shards
 
     def run(self) -> Rescaled:
         old, new = self._old, self._new
