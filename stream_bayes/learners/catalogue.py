@@ -235,7 +235,7 @@ DECLARED: dict[str, Declaration] = {
         "stream_bayes.learners.classifiers.logistic:BayesianLogistic",
         MIXED,
         "nothing: the class depends on them; each adds to its log-odds, or with waves all together",
-        "square of the coefficients up to 192; beyond, that of the columns up to 192",
+        "square of the coefficients up to 96; beyond, that of the columns up to 192",
         "the same",
         "features say the same in part, and probabilities count",
         can_be_wrapped=False,
@@ -490,7 +490,7 @@ DECLARED: dict[str, Declaration] = {
         "the learner's, and a pass over its counts",
         "the learner's, and each key's own counts",
         "customers or machines differ, and each has few events",
-        example={"learner": "nb", "key": "x0"},
+        example={"learner": "nb", "key": "x1"},
         can_be_wrapped=False,
         cannot=("posteriors", "draws", "merge", "half-life", "workers", "unlabelled"),
         settings=(
@@ -503,7 +503,7 @@ DECLARED: dict[str, Declaration] = {
                 "schema": "cut",
             },
         ),
-        river=({"learner": "nb", "key": "x0"}, {"learner": "nb", "key": "x0", "weight": 0.0}),
+        river=({"learner": "nb", "key": "x1"}, {"learner": "nb", "key": "x0", "weight": 0.0}),
     ),
     DEFAULT_REGRESSOR: Declaration(
         "stream_bayes.learners.adaptive.adaptive_regression:AdaptiveRegression",

@@ -346,7 +346,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 ) -> None:
     model = AdaptiveBayes(label_memory=0)
     lost, right, events = np.zeros(len(model.experts_) + 1), np.zeros(len(model.experts_) + 1), 0
-    for number, (x, y) in enumerate(stationary(kind, 2000)):
+    for number, (x, y) in enumerate(stationary(kind, 3000)):
         answer = model.predict_learn_one(x, y)
         if number < 20:
             continue
