@@ -503,7 +503,7 @@ DECLARED: dict[str, Declaration] = {
                 "schema": "cut",
             },
         ),
-        river=({"learner": "nb", "key": "x1"}, {"learner": "nb", "key": "x0", "weight": 0.0}),
+        river=({"learner": "nb", "key": "x0"}, {"learner": "nb", "key": "x0", "weight": 0.0}),
     ),
     DEFAULT_REGRESSOR: Declaration(
         "stream_bayes.learners.adaptive.adaptive_regression:AdaptiveRegression",
