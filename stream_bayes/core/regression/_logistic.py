@@ -62,7 +62,7 @@ NEAR = cython.declare(cython.double, 1e-10)
 # Curvature for a shared covariance, so that certain answers still tell of their columns.
 LEAST_CURVATURE = cython.declare(cython.double, 0.02)
 OTHER_UNIT = cython.declare(cython.double, 30.0)  # times: what was learned of a number in such a unit is void
-OWED = cython.declare(cython.double, 0.25)  # of the prior: what fades of a column before it is given back
+OWED = cython.declare(cython.double, 0.5)  # of the prior: what fades of a column before it is given back
 MOST_INFLATION = cython.declare(cython.double, 4.0)  # of a covariance before its numbers are written anew
 BIAS = cython.declare(cython.Py_ssize_t, 0)  # the column that is 1 in all events
 WAVE = cython.declare(cython.longlong, -2)  # the code of a wave; that of a number is -1
