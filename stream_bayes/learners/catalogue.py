@@ -235,7 +235,7 @@ DECLARED: dict[str, Declaration] = {
         "stream_bayes.learners.classifiers.logistic:BayesianLogistic",
         MIXED,
         "nothing: the class depends on them; each adds to its log-odds, or with waves all together",
-        "square of the coefficients up to 96; beyond, that of the columns up to 192",
+        "square of the coefficients up to 192; beyond, that of the columns up to 192",
         "the same",
         "features say the same in part, and probabilities count",
         can_be_wrapped=False,

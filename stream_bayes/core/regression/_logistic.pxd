@@ -12,6 +12,7 @@ cdef class LogisticReading(Reading):
     cdef public Py_ssize_t columns
     cdef public Py_ssize_t contrasts
     cdef public bint joint
+    cdef public Py_ssize_t most_joint
     cdef public Py_ssize_t groups
     cdef public Py_ssize_t dense
     cdef public double[::1] mean

@@ -39,7 +39,7 @@ WAVES = 64
 LENGTHS = (0.5, 1.0, 2.0)  # of the waves, relative to the typical distance of two events
 # Numbers and values that waves are over, the first that come.
 MOST_WAVED = cython.declare(cython.Py_ssize_t, 96)
-MOST_JOINT = cython.declare(cython.Py_ssize_t, 96)  # coefficients with a covariance of all
+MOST_JOINT = cython.declare(cython.Py_ssize_t, 192)  # coefficients with a covariance of all
 MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a covariance of all coefficients
 MOST_SHARED = cython.declare(cython.Py_ssize_t, 192)  # columns with a covariance that contrasts share
 FIRST_COUNT = cython.declare(cython.longlong, 4)  # events that give a number its first unit
@@ -114,7 +114,7 @@ class LogisticReading(Reading):
 
     The counts of `tables` give missing values their shares. `strength` is the precision of the prior of a coefficient;
     a `half_life` of 0 never forgets. There is a wave for each of `phases`; `draw(slot, code)` returns how often each
-    turns over a column.
+    turns over a column. `most_joint` is the most coefficients with a covariance of all.
     """
 
     def __init__(self, tables, labels, strength: cython.double, half_life: cython.double, phases, draw):
@@ -127,6 +127,7 @@ class LogisticReading(Reading):
         self.waved_numbers, self.waved_features = 0, set()
         self.columns = 1
         self.contrasts = 0
+        self.most_joint = MOST_JOINT
         self.joint, self.groups, self.dense, self.inflation = True, 0, 1, 1.0
         self.mean, self.covariance, self.tail = np.zeros(0), np.zeros(0), np.zeros(0)
         self.value_column = {}  # by slot and code
@@ -223,7 +224,8 @@ class LogisticReading(Reading):
         was_joint: cython.bint = self.joint
         if rows == 0:
             self.settled[:columns] = self.faded_at
-        self.joint = (was_joint or rows == 0) and is_joint(columns, contrasts)
+        self.joint = is_joint(columns, contrasts) and columns * contrasts <= self.most_joint
+        self.joint = self.joint and (was_joint or rows == 0)
         self.dense = columns if self.joint else min(columns, MOST_SHARED)
         self.groups = contrasts if self.joint else 1
         if self.joint:

@@ -40,6 +40,7 @@ FEATURES, PAIRED, LABELS, TRENDS, DEPARTURES = "features", "paired", "labels", "
 MOST_PAIRED = 32  # features that are counted in pairs
 # Values of each, so that an identifier costs what a category costs: later values share a code.
 MOST_PAIRED_VALUES = 64
+MOST_JOINT = 96  # coefficients of a logistic regression with a covariance of all: it costs their square
 MOST_VALUES = 10_000  # of a feature that is not counted in pairs
 NEWEST_EVENTS = 2_000  # that are kept to count new parents of KDB, if there is room
 EVENT_BYTES = 512  # of a store of KDB for each of them: they take at most half of it
@@ -89,13 +90,16 @@ class Store(NamedTuple):
 
 def confine(learner: BayesClassifier, names: Iterable[Any] | None) -> None:
     """Let a learner use these names only, take bags of words, as naive Bayes does, which leads, and not warn of
-    numbers that move, which are followed.
+    numbers that move, which are followed. A logistic regression soon shares the covariance of its classes: with the
+    whole one its intervals are better, and its answers are no better.
     """
     encoder = learner.store.encoder
     assert isinstance(encoder, RowEncoder)
     encoder.refuses_bags = False
     learner.store.tables.on_moved = None
     encoder.wanted = None if names is None else set(names)
+    if isinstance(learner, BayesianLogistic):
+        learner.reading.most_joint = MOST_JOINT
 
 
 def stores(schema: Schema | None, label_names: Sequence[str], memory: int) -> list[Store]:

@@ -128,7 +128,8 @@ class BayesianLogistic(OrderedClassifier):
     seed
         The seed of the waves.
     half_life
-        The number of learned events after which one weighs half; None never forgets. The prior never fades.
+        The number of learned events after which one weighs half; None never forgets. The prior does not fade for good:
+        it is given back to a coefficient each time half of it has.
     schema
         The declared features and classes. Without one, all are learned when they first come.
     max_values
@@ -156,7 +157,7 @@ class BayesianLogistic(OrderedClassifier):
     begins anew. Until the first unit a number adds nothing. What lies beyond 10 deviations counts as 10. A class that
     comes after others begins with the log-odds of its share.
 
-    Up to 96 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
+    Up to 192 coefficients (those of a class less the first: columns times classes less one) and 17 classes, V is the
     whole covariance, and an event costs its size, times the classes less one. Beyond (`is_joint_` is False), one
     covariance of the columns holds for every class less the first, and an event costs the square of the columns. Past
     192 columns, those that come last are independent of all others.

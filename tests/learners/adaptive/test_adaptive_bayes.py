@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from river.datasets import synth
 
-from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
+from stream_bayes import AODE, AdaptiveBayes, BayesianLogistic, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
@@ -395,3 +395,14 @@ def test_experts_that_do_not_help_sleep_and_wake_at_a_drift() -> None:
         x, y = sample(True)
         assert other.predict_learn_one(x, y) == model.predict_learn_one(x, y)
     assert other.asleep_ == model.asleep_ == ()
+
+
+def test_its_logistic_regression_shares_the_covariance_of_many_classes_after_a_restart_too() -> None:
+    rng, model = random.Random(1), AdaptiveBayes()
+    for number in range(60):
+        model.learn_one({f"n{k}": rng.gauss(0.0, 1.0) for k in range(9)}, f"c{number % 10}")
+    for each in (restore_model(AdaptiveBayes(), model_state(model)), model):
+        plain = next(member for member in each.members if isinstance(member, BayesianLogistic))
+        assert plain.is_joint_
+        each.learn_one({f"n{k}": rng.gauss(0.0, 1.0) for k in range(12)}, "c1")
+        assert not plain.is_joint_ and plain.reading.columns * plain.reading.contrasts < 192

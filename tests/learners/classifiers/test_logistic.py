@@ -395,3 +395,25 @@ def test_an_event_takes_time_in_proportion_to_the_classes() -> None:
         return least
 
     assert seconds(500) < 40.0 * seconds(50)  # 10 times as many; it was the square
+
+
+def test_intervals_of_ten_classes_hold_their_probabilities_after_many_events() -> None:
+    rng, classes, numbers = np.random.default_rng(0), 10, 12
+    coefficients = 0.7 * rng.normal(size=(classes, numbers + 1))
+
+    def drawn() -> tuple[dict[str, float], Floats]:
+        z = rng.normal(size=numbers)
+        scores = np.exp(coefficients @ np.append(1.0, z))
+        return {f"n{k}": float(value) for k, value in enumerate(z)}, scores / scores.sum()
+
+    model = BayesianLogistic()
+    for _ in range(2_000):
+        x, shares = drawn()
+        model.learn_one(x, str(rng.choice(classes, p=shares)))
+    assert model.is_joint_
+    held = []
+    for _ in range(60):
+        x, shares = drawn()
+        intervals = model.predict_interval_one(x, 0.9)
+        held += [low <= shares[int(label)] <= high for label, (low, high) in intervals.items()]
+    assert np.mean(held) >= 0.86  # .80 with a covariance that the classes share
