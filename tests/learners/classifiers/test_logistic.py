@@ -416,4 +416,4 @@ def test_intervals_of_ten_classes_hold_their_probabilities_after_many_events() -
         x, shares = drawn()
         intervals = model.predict_interval_one(x, 0.9)
         held += [low <= shares[int(label)] <= high for label, (low, high) in intervals.items()]
-    assert np.mean(held) >= 0.86  # .80 with a covariance that the classes share
+    assert np.mean(held) >= 0.91  # .87 with a covariance that the classes share
