@@ -39,7 +39,7 @@ WAVES = 64
 LENGTHS = (0.5, 1.0, 2.0)  # of the waves, relative to the typical distance of two events
 # Numbers and values that waves are over, the first that come.
 MOST_WAVED = cython.declare(cython.Py_ssize_t, 96)
-MOST_JOINT = cython.declare(cython.Py_ssize_t, 192)  # coefficients with a covariance of all
+MOST_JOINT = 192  # coefficients with a covariance of all
 MOST_CONTRASTS = cython.declare(cython.Py_ssize_t, 16)  # with a covariance of all coefficients
 MOST_SHARED = cython.declare(cython.Py_ssize_t, 192)  # columns with a covariance that contrasts share
 FIRST_COUNT = cython.declare(cython.longlong, 4)  # events that give a number its first unit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings.state import load_clock
-from stream_bayes.core.regression._logistic import WAVES, LogisticReading, block_columns, is_joint
+from stream_bayes.core.regression._logistic import MOST_JOINT, WAVES, LogisticReading, block_columns, is_joint
 from stream_bayes.core.values.checks import expect
 
 __all__ = ["WAVES", "Coefficients", "DrawUniform", "Logistic", "posterior_bytes"]
@@ -36,6 +36,7 @@ _KEYS = {
     "turn",
     "settled",
     "inflation",
+    "most_joint",
 }
 
 
@@ -139,6 +140,7 @@ class Logistic(LogisticReading):
             "covariance": covariance.tolist(),
             "tail": np.asarray(self.tail).tolist(),
             "inflation": float(self.inflation),
+            "most_joint": int(self.most_joint),
             "clock": int(self.faded_at),
             "turn": int(self.turn),
             "settled": np.asarray(self.settled)[: self.columns].tolist(),
@@ -147,6 +149,9 @@ class Logistic(LogisticReading):
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         """Continue from what `derived_state` returned; the counts are loaded already."""
         expect(set(saved) == _KEYS, "it holds no posterior of a logistic regression")
+        most_joint = saved["most_joint"]
+        expect(type(most_joint) is int and 0 <= most_joint <= MOST_JOINT, "its covariance has another bound")
+        self.most_joint = most_joint
         labels = self.labels
         samples = np.asarray(self.tables.class_samples)
         learned = [
