@@ -113,9 +113,12 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
         name, features = self._split(x)
         self._shared.learn_one(features, y, w)
         if name is not None:
-            own = self._own.pop(name, None) or self.learner.clone()
-            own.learn_one(features, y, w)  # it has met less than the learner of all keys, and refuses no more
-            self._own[name] = own
+            key_model = self._own.get(name) or self.learner.clone()
+            key_model.learn_one(
+                features, y, w
+            )  # it has met less than the learner of all keys, and refuses no more
+            self._own.pop(name, None)  # the key goes to the end
+            self._own[name] = key_model
             while len(self._own) > self.max_keys:
                 del self._own[next(iter(self._own))]
 
@@ -254,7 +257,7 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
     @property
     def memory_bytes(self) -> int:
         """The bytes of the tables of all keys together and of each."""
-        return self._shared.memory_bytes + sum(own.memory_bytes for own in self._own.values())
+        return self._shared.memory_bytes + sum(model.memory_bytes for model in self._own.values())
 
     def _split(self, x: X) -> tuple[Value | None, X]:
         """Return an event's key, None if it has none, and its other features."""
@@ -273,9 +276,9 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
         model: BayesClassifier = self.learner.clone()
         if share:
             model.store.add_prior(self._shared.store, share * everything)
-        own = self._own.get(name)
-        if own is not None and (weight := _events_of(own)):
-            model.store.add_prior(own.store, (1.0 - share) * weight)
+        key_model = self._own.get(name)
+        if key_model is not None and (weight := _events_of(key_model)):
+            model.store.add_prior(key_model.store, (1.0 - share) * weight)
         model.after_merge()
         model.rederive()
         return model

@@ -377,14 +377,14 @@ class Engine:
             If the newest snapshot cannot be resumed from.
         """
         try:
-            found = None if self.store is None or rebuild else self.store.latest()
+            newest = None if self.store is None or rebuild else self.store.latest()
             if self.recovery is not None:
                 self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
-            if found is not None:
-                self._load(found.snapshot)
-            positions = self.source.positions if found is None else found.snapshot.positions
+            if newest is not None:
+                self._load(newest.snapshot)
+            positions = self.source.positions if newest is None else newest.snapshot.positions
             return {
-                "snapshot": None if found is None else found.generation,
+                "snapshot": None if newest is None else newest.generation,
                 "records": self.step.processed,
                 "positions": {
                     f"{source}[{number}]": position for (source, number), position in positions.items()
@@ -425,13 +425,13 @@ class Engine:
         if self._stopping:
             return False
         self._take_over(rebuild)
-        found = None if rebuild else self._newest(rebuild)
-        self._open_outputs(found, rebuild)
+        newest = None if rebuild else self._newest(rebuild)
+        self._open_outputs(newest, rebuild)
         self._rewrite_drifts(drifts, ())
         if recovery is not None:
-            self._resume(recovery, point if rebuild else self._resume_point(found), rebuild)
+            self._resume(recovery, point if rebuild else self._resume_point(newest), rebuild)
         is_resumable = recovery is None or recovery.replay_is_listed
-        if self._writer is not None and found is not None:
+        if self._writer is not None and newest is not None:
             self.schedule.mark_taken(self.step.processed, self._clock())
         elif self._writer is not None and is_resumable:
             # Before the first commit: a later start finds this snapshot, or nothing was committed.
@@ -457,18 +457,18 @@ class Engine:
             if isinstance(sink, ReplaceableSink):
                 sink.finish_replacing(generation)
 
-    def _open_outputs(self, found: Snapshot | None, rebuild: bool) -> None:
+    def _open_outputs(self, newest: Snapshot | None, rebuild: bool) -> None:
         """Load the snapshot, if there is one, and cut the outputs back to their lengths in it."""
         lengths: Mapping[str, int] = {}
-        if found is None:
+        if newest is None:
             self.positions = dict(self.source.positions)
         else:
-            lengths = found.outputs
-            check_ends(self._sinks, found.sections.get(ENDS, {}))
-            self._load(found)
+            lengths = newest.outputs
+            check_ends(self._sinks, newest.sections.get(ENDS, {}))
+            self._load(newest)
         self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
-            sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
+            sink.open(0 if rebuild else None if newest is None else lengths.get(sink.name))
 
     def _resume(self, recovery: Recovery, point: ResumePoint | None, rebuild: bool) -> None:
         """Recover what was committed after the snapshot, and read on from there."""
