@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,32 @@ import pytest
 
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
+from stream_bayes.streams.engine import engine as engine_module
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.saving import SnapshotWriter
 from tests.kafka.fake_broker import FakeBroker
 from tests.kafka_broker.worker import make_engine
 
 NAME = "days"
+
+
+class Inline(Executor):
+    """Runs what is submitted at once: snapshots are written within the worker's turn, however slow the disk is."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(call(*arguments, **named))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def write_snapshots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let engines wait for their snapshots, so that a slow disk changes nothing."""
+    monkeypatch.setattr(
+        engine_module, "SnapshotWriter", lambda store: SnapshotWriter(store, executor=Inline())
+    )
 
 
 class FakePipeline:
@@ -31,6 +54,7 @@ class FakePipeline:
     ) -> None:
         self.broker = FakeBroker() if broker is None else broker
         self.broker.connection(monkeypatch)
+        write_snapshots_at_once(monkeypatch)
         self.topic = self.broker.topic("weather", partitions)
         self.journal = f"{NAME}.journal"
         self.id = f"{NAME}.stream-bayes"

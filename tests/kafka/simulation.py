@@ -20,7 +20,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,14 +50,14 @@ from stream_bayes.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.kafka.source import KafkaSource, Labels
 from stream_bayes.kafka.transactions import Transactions
 from stream_bayes.saving.snapshots.store import SnapshotStore
-from stream_bayes.streams.engine import engine as engine_module
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
+from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.served import served
 from tests.kafka.fake_broker import FakeBroker, FakeCluster, FakeReader, FakeWriter, Killed
+from tests.kafka.fake_pipeline import write_snapshots_at_once
 from tests.whole_states import whole
 
 NAME, TOPIC, ANSWERS, LETTERS, LABELS = "days", "weather", "answers", "letters", "labels"
@@ -221,18 +220,6 @@ class Stepping:
         if not callable(value) or name in self._quiet:
             return value
         return lambda *arguments, **named: self._worker.call(value, self._error, *arguments, **named)
-
-
-class Inline(Executor):
-    """Runs what is submitted at once: snapshots are written within the worker's turn."""
-
-    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(call(*arguments, **named))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 class World:
@@ -686,7 +673,7 @@ def simulated(
                 if name in made.__init__.__kwdefaults__:
                     patch.setitem(made.__init__.__kwdefaults__, name, value)
         patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=ids.getrandbits(128)))
-        patch.setattr(engine_module, "SnapshotWriter", lambda store: SnapshotWriter(store, executor=Inline()))
+        write_snapshots_at_once(patch)
         patch.setattr(os, "fsync", lambda descriptor: world.sleep(0.0) if in_world() else None)
         logging.disable(logging.CRITICAL)
         try:
