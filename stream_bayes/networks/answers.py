@@ -72,12 +72,14 @@ def query(
     for variable in several:
         if variable not in network.structure:
             raise unknown_variable(variable, network.structure)
-    given = evidence_of(network, evidence)
+    findings = evidence_of(network, evidence)
     for variable in several:
         _check_has_value(variable, network)
-    answer = engine.query(targets, given, **settings)
+    answer = engine.query(targets, findings, **settings)
     if level is not None:
-        answer.intervals = credible_intervals(engine, network, targets, given, answer, checked_level(level))
+        answer.intervals = credible_intervals(
+            engine, network, targets, findings, answer, checked_level(level)
+        )
     return answer
 
 
@@ -85,7 +87,7 @@ def credible_intervals(
     engine: Inference,
     network: CountedNetwork | LabelledNetwork,
     targets: Any,
-    given: X,
+    findings: X,
     answer: Posterior,
     level: float,
 ) -> dict[Any, tuple[float, float]]:
@@ -96,17 +98,17 @@ def credible_intervals(
     logarithms are known. So only the sums over what is not observed are taken to first order.
     """
     several = targets if isinstance(targets, list) else [targets]
-    found = {v: posterior_weights(network, v) for v in network.structure.variables}
-    weights = {v: each for v, each in found.items() if each is not None}
-    average = engine.families(given)
+    parameters = {v: posterior_weights(network, v) for v in network.structure.variables}
+    weights = {v: each for v, each in parameters.items() if each is not None}
+    average = engine.families(findings)
     intervals = {}
     for label, share in answer.items():
         if not 0.0 < share < 1.0:
             intervals[label] = (share, share)
             continue
         values = label if isinstance(targets, list) else (label,)
-        own = engine.families({**given, **dict(zip(several, values, strict=True))})
-        slopes = {v: (own[v] - average[v]) / (1.0 - share) for v in weights}
+        with_label = engine.families({**findings, **dict(zip(several, values, strict=True))})
+        slopes = {v: (with_label[v] - average[v]) / (1.0 - share) for v in weights}
         variance = math.fsum(_variance(slopes[v], weights[v]) for v in weights)
         intervals[label] = odds_interval(share, max(0.0, variance), level)
     return intervals
@@ -114,10 +116,10 @@ def credible_intervals(
 
 def _variance(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters."""
-    held = weights > 0.0
+    positive = weights > 0.0
     psi = scipy.special.polygamma
     return float(
-        (slopes[held] ** 2 * psi(1, weights[held])).sum()
+        (slopes[positive] ** 2 * psi(1, weights[positive])).sum()
         - (slopes.sum(axis=-1) ** 2 * psi(1, weights.sum(axis=-1))).sum()
     )
 
@@ -129,7 +131,7 @@ def log_probability_of_evidence(live: LiveInference, evidence: X) -> float:
 
 def _is_soft(x: X) -> bool:
     """Return True if there is soft evidence: likelihoods of values."""
-    return any(isinstance(given, Mapping) for given in x.values())
+    return any(isinstance(value, Mapping) for value in x.values())
 
 
 def marginals(
@@ -137,20 +139,20 @@ def marginals(
 ) -> dict[Any, Posterior]:
     """Return the probabilities of every variable's values."""
     engine, network = live.engine(), live.network()
-    given = evidence_of(network, evidence)
+    findings = evidence_of(network, evidence)
     check_known(network)
-    found = engine.marginals(given, **settings)
+    posteriors = engine.marginals(findings, **settings)
     if level is not None:
-        for v, answer in found.items():
-            answer.intervals = credible_intervals(engine, network, v, given, answer, checked_level(level))
-    return found
+        for v, answer in posteriors.items():
+            answer.intervals = credible_intervals(engine, network, v, findings, answer, checked_level(level))
+    return posteriors
 
 
 def most_probable(live: LiveInference, evidence: X | None) -> MostProbable:
     """Return the most probable values of all variables together."""
-    given = evidence_of(live.network(), evidence)
+    findings = evidence_of(live.network(), evidence)
     check_known(live.network())
-    return live.engine().most_probable(given)
+    return live.engine().most_probable(findings)
 
 
 def log_likelihood(
@@ -178,20 +180,20 @@ def _log_probability(
         novel = _novel(
             network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen
         )
-        given = {v: value for v, value in x.items() if v in network.structure and v not in novel}
-        found = live.engine().log_probability(evidence_of(network, given))
-        return found + sum(_log_novel(network, v, unseen) for v in novel), novel
+        evidence = {v: value for v, value in x.items() if v in network.structure and v not in novel}
+        log_probability = live.engine().log_probability(evidence_of(network, evidence))
+        return log_probability + sum(_log_novel(network, v, unseen) for v in novel), novel
     reading = live.joint_reading()
-    found = math.nan if reading is None else reading.log_probability(row)
-    if reading is not None and reading.observed == len(x) and not math.isnan(found):
-        return found, {}
+    log_probability = math.nan if reading is None else reading.log_probability(row)
+    if reading is not None and reading.observed == len(x) and not math.isnan(log_probability):
+        return log_probability, {}
     network = live.network()
     if encoder.declared:
         check_has_variable(x, network.structure)
-    if math.isnan(found):
-        found = float(live.engine().log_likelihoods(network.codes_of(row))[0])
+    if math.isnan(log_probability):
+        log_probability = float(live.engine().log_likelihoods(network.codes_of(row))[0])
     novel = _novel(network, x, unseen)
-    return found + sum(_log_novel(network, v, unseen) for v in novel), novel
+    return log_probability + sum(_log_novel(network, v, unseen) for v in novel), novel
 
 
 def novel(live: LiveInference, x: X, unseen: str) -> dict[Value, Value]:
@@ -216,7 +218,7 @@ def probabilities(
     states = network.states[variable]
     if states[0] is None:
         return {}
-    known = {
+    evidence = {
         name: value
         for name, value in x.items()
         if name != variable
@@ -226,14 +228,14 @@ def probabilities(
         and network.states[name][0] is not None  # nothing is known of it: its value is no evidence yet
     }
     reading, joint = live.joint_reading(), [math.nan]
-    if reading is not None and not encoder.features[variable].measured and not _is_soft(known):
-        joint = [reading.log_probability(encoder.lookup({**known, variable: state})) for state in states]
+    if reading is not None and not encoder.features[variable].measured and not _is_soft(evidence):
+        joint = [reading.log_probability(encoder.lookup({**evidence, variable: state})) for state in states]
     if any(map(math.isnan, joint)):
         novel = _novel(
-            network, {v: value for v, value in known.items() if not isinstance(value, Mapping)}, unseen
+            network, {v: value for v, value in evidence.items() if not isinstance(value, Mapping)}, unseen
         )
         try:
-            return dict(query(live, variable, {v: value for v, value in known.items() if v not in novel}))
+            return dict(query(live, variable, {v: value for v, value in evidence.items() if v not in novel}))
         except ImpossibleEvidence:
             return {}
     top = max(joint)
@@ -250,7 +252,7 @@ def explain(live: LiveInference, x: X, unseen: str, past: X = MappingProxyType({
     if network.counts.encoder.declared:
         check_has_variable(x, network.structure)
     novel = _novel(network, {v: value for v, value in x.items() if not isinstance(value, Mapping)}, unseen)
-    given = {
+    values = {
         name: _value(network, name, value)
         for name, value in x.items()
         if name in network.structure and name not in novel and not is_missing(value)
@@ -266,23 +268,23 @@ def explain(live: LiveInference, x: X, unseen: str, past: X = MappingProxyType({
         if variable in novel:
             nats[variable] = -_log_novel(network, variable, unseen)
             expected[variable] = 0.0
-        elif isinstance(likelihoods := given.get(variable), Mapping):
+        elif isinstance(likelihoods := values.get(variable), Mapping):
             ahead = engine.log_probability(before)
-            found = engine.log_probability({**before, variable: likelihoods})
-            nats[variable] = ahead - found
+            joint = engine.log_probability({**before, variable: likelihoods})
+            nats[variable] = ahead - joint
             expected[variable] = -math.log(max(likelihoods.values()))
-            if found > -math.inf:
+            if joint > -math.inf:
                 before[variable] = likelihoods
-        elif variable in given:
+        elif variable in values:
             shares = engine.query(variable, before)
-            share = shares[given[variable]]
+            share = shares[values[variable]]
             nats[variable] = (-math.log(share) if share > 0.0 else math.inf) - tails.get(variable, 0.0)
             expected[variable] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
             if (outer := tails_of(network.counts, variable)) is not None:
                 first, *_, last = shares.values()
                 expected[variable] += outer.expected(first, last)
             if share > 0.0:  # nothing follows from an impossible value
-                before[variable] = given[variable]
+                before[variable] = values[variable]
     return Surprise(nats, expected, tuple(novel))
 
 
@@ -325,8 +327,8 @@ def posterior_weights(network: CountedNetwork | LabelledNetwork, variable: Any) 
     None for a class whose probabilities were given, and so are certain.
     """
     weights = network.weights(variable)
-    is_given = isinstance(network, CountedNetwork) and network.given is not None and network.weight
-    if weights is not None and not network.strength and not is_given:
+    has_prior = isinstance(network, CountedNetwork) and network.prior is not None and network.weight
+    if weights is not None and not network.strength and not has_prior:
         weights = weights + UNINFORMED
     return weights
 
@@ -342,71 +344,71 @@ def evidence_of(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
     states, structure = network.states, network.structure
-    given, doubtful = {}, {}
+    findings, doubtful = {}, {}
     for variable in evidence:
         if variable not in structure:
             raise unknown_variable(variable, structure)
-    for variable, known in evidence.items():
-        if type(known) is str and known in states[variable]:
-            given[variable] = known  # a text that is held is a value as it stands
+    for variable, observed in evidence.items():
+        if type(observed) is str and observed in states[variable]:
+            findings[variable] = observed  # a text that is held is a value as it stands
             continue
-        value = given[variable] = _value(network, variable, known)
+        value = findings[variable] = _value(network, variable, observed)
         if _is_value(value):
             doubtful[variable] = value
     novel = novel_values(network, doubtful) if doubtful else {}
-    for variable, known in novel.items():
-        raise unknown_label(variable, known, states[variable])
-    return given
+    for variable, value in novel.items():
+        raise unknown_label(variable, value, states[variable])
+    return findings
 
 
-def _is_value(given: Any) -> bool:
+def _is_value(evidence: Any) -> bool:
     """Return True for what may be a variable's value; False for likelihoods, lists and the like."""
     try:
-        canonical(given)
+        canonical(evidence)
     except BadValue:
         return False
     return True
 
 
-def _value(network: CountedNetwork, variable: Any, given: Any) -> Any:
-    if variable not in network.structure or is_missing(given):
-        return given
+def _value(network: CountedNetwork, variable: Any, evidence: Any) -> Any:
+    if variable not in network.structure or is_missing(evidence):
+        return evidence
     _check_has_value(variable, network)
-    if isinstance(given, Mapping):
-        return given
+    if isinstance(evidence, Mapping):
+        return evidence
     encoder = network.counts.encoder
     feature = encoder.features[variable]
     values = feature.vocabulary
-    if feature.measured and not isinstance(given, str):
-        number = read_number(variable, given, True)
+    if feature.measured and not isinstance(evidence, str):
+        number = read_number(variable, evidence, True)
         bins: Any = encoder.bins
         return values.values[bins.code_of(feature.slot, number)]
     try:
-        value = canonical(given, feature=variable)
+        value = canonical(evidence, feature=variable)
     except BadValue:
-        return given  # no value at all: the engine's error names what may be evidence
+        return evidence  # no value at all: the engine's error names what may be evidence
     return OTHER if values.find(value) < 0 <= values.other else value
 
 
-def label_of(network: CountedNetwork, variable: Value, given: Any) -> Value:
+def label_of(network: CountedNetwork, variable: Value, value: Any) -> Value:
     """Return what a value of an event counts as: itself, its bin, or `<other>`."""
-    return name_of_state(_value(network, variable, given))
+    return name_of_state(_value(network, variable, value))
 
 
-def as_network(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
+def as_network(network: Network, prior: DiscreteNetwork | None = None) -> DiscreteNetwork:
     """Return a learned network as a `DiscreteNetwork`, with the name and properties of one given beforehand."""
     check_known(network)
     states = {v: tuple(map(name_of_state, network.states[v])) for v in network.structure.variables}
-    if given is None:
+    if prior is None:
         return DiscreteNetwork(network.structure, states, network.tables)
     return DiscreteNetwork(
         network.structure,
         states,
         network.tables,
-        name=given.name,
-        properties=given.properties,
-        properties_of=given.properties_of,
-        tolerance=given.tolerance,
+        name=prior.name,
+        properties=prior.properties,
+        properties_of=prior.properties_of,
+        tolerance=prior.tolerance,
     )
 
 

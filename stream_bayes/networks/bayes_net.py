@@ -47,7 +47,7 @@ from stream_bayes.learners.base.batches import check_batch, encode_batch, row_co
 from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.samples import rows_of
 from stream_bayes.learners.base.state import CountLearner
-from stream_bayes.learners.base.traits import is_led_by_order, random_places
+from stream_bayes.learners.base.traits import is_led_by_order, random_order
 from stream_bayes.networks import answers
 from stream_bayes.networks.answers import UNSEEN
 from stream_bayes.networks.conditional_table import ConditionalTable
@@ -544,7 +544,7 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         """
         if is_led_by_order(self):
             rows = [*self.rows_to_learn(X, w)]
-            self._learn_in_turn(rows[place] for place in random_places(len(rows)))
+            self._learn_in_turn(rows[index] for index in random_order(len(rows)))
             self.live.invalidate()
         else:
             self.learn_many(X, w)
@@ -835,10 +835,10 @@ class BayesNet(GrowingLearner, CountLearner, NamedQuestions, base.AnomalyDetecto
         >>> model.sample(1000, np.random.default_rng(1), do={"lawn": "dry"})["rain"].count("yes")
         252
         """
-        given = answers.evidence_of(self.live.network(), evidence)
+        findings = answers.evidence_of(self.live.network(), evidence)
         answers.check_known(self.live.network())
         engine = Inference(self.do(do), memory_budget=self.memory_budget) if do else self.live.engine()
-        return engine.sample(n, rng, given)
+        return engine.sample(n, rng, findings)
 
     def draw(self, rng: np.random.Generator) -> DiscreteNetwork:
         """Return a network with tables drawn from their posterior: what the truth may be, given the events.

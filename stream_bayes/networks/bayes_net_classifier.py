@@ -47,7 +47,7 @@ from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.pair_classifier import PairClassifier
 from stream_bayes.learners.base.posteriors import SharePosterior
 from stream_bayes.learners.base.samples import samples_of
-from stream_bayes.learners.base.traits import Traits, is_led_by_order, random_places
+from stream_bayes.learners.base.traits import Traits, is_led_by_order, random_order
 from stream_bayes.networks.answers import as_network, check_known, credible_intervals
 from stream_bayes.networks.class_growth import ClassGrowth, GrowingReading
 from stream_bayes.networks.conditional_table import checked_level
@@ -187,17 +187,17 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         self._structure = self._checked(self._structure)  # it depends on the schema and the class prior
         super()._begin()
 
-    def _checked(self, given: Any) -> Structure | None:
-        if given is None:
+    def _checked(self, argument: Any) -> Structure | None:
+        if argument is None:
             return None
-        if isinstance(given, (list, tuple)):
-            given = Structure.from_edges(given)
-        if not isinstance(given, (Structure, Mapping)):
+        if isinstance(argument, (list, tuple)):
+            argument = Structure.from_edges(argument)
+        if not isinstance(argument, (Structure, Mapping)):
             raise BadValue(
                 f"structure must be a Structure, a dict {{variable: [parent, ...]}}, edges [(parent, child), ...], "
-                f"{LEARN!r} or None, not {shown(given)}; for a graph there is Structure.from_networkx"
+                f"{LEARN!r} or None, not {shown(argument)}; for a graph there is Structure.from_networkx"
             )
-        structure = given if isinstance(given, Structure) else Structure(given)
+        structure = argument if isinstance(argument, Structure) else Structure(argument)
         if self.target_name not in structure:
             raise BadStructure(
                 f"the structure has no variable {shown(self.target_name)}, the class"
@@ -246,11 +246,11 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
 
     @property
     def traits(self) -> Traits:
-        known, takes_all = super().traits, self.is_growing or self._structure is None
-        return known._replace(
-            is_order_dependent=known.is_order_dependent or self.is_growing,
-            is_mergeable=known.is_mergeable and not self.is_growing,
-            accepts_new_features=known.accepts_new_features and takes_all,
+        base, takes_all = super().traits, self.is_growing or self._structure is None
+        return base._replace(
+            is_order_dependent=base.is_order_dependent or self.is_growing,
+            is_mergeable=base.is_mergeable and not self.is_growing,
+            accepts_new_features=base.accepts_new_features and takes_all,
         )
 
     def _get_params(self) -> dict[str, Any]:
@@ -278,8 +278,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         unless samples fade.
         """
         if is_led_by_order(self) and (samples := [*samples_of(self, X, y, w)]):
-            order = random_places(len(samples))
-            rows, labels, weights = zip(*(samples[place] for place in order), strict=True)
+            order = random_order(len(samples))
+            rows, labels, weights = zip(*(samples[index] for index in order), strict=True)
             self.learn_many([*rows], [*labels], [*weights])
         else:
             self.learn_many(X, y, w)
@@ -364,14 +364,14 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         -------
         `{value: probability}`.
         """
-        label, known = self._split_given(given)
+        label, condition = self._split_given(given)
         engine = self.reading.engine()
-        for name in (feature, *known):
+        for name in (feature, *condition):
             if name not in engine.structure or name == self.target_name:
                 features = [feature for feature in engine.structure if feature != self.target_name]
                 rest = did_you_mean(name, features, f"there are {shown(features)}")
                 raise UnknownFeature(f"no feature {shown(name)} is in the network{rest}")
-        evidence = {name: self._value(name, value) for name, value in known.items()}
+        evidence = {name: self._value(name, value) for name, value in condition.items()}
         return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self.target_name: y})))
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
@@ -408,28 +408,28 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         >>> model.query("lawn", {"rain": "yes"})["wet"], model.query("rain", {"lawn": {"wet": 0.9, "dry": 0.3}})["yes"]
         (1.0, 0.375)
         """
-        given = self._evidence(evidence)
-        answer = self._engine().query(targets, given, **settings)
-        self._add_intervals(answer, targets, given, level)
+        findings = self._evidence(evidence)
+        answer = self._engine().query(targets, findings, **settings)
+        self._add_intervals(answer, targets, findings, level)
         return answer
 
     def marginals(
         self, evidence: X | None = None, level: float | None = None, **settings: Any
     ) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence, the class included; see `query`."""
-        given, engine = self._evidence(evidence), self._engine()
+        findings, engine = self._evidence(evidence), self._engine()
         check_known(self.reading.network())
-        found = engine.marginals(given, **settings)
-        for variable, answer in found.items():
-            self._add_intervals(answer, variable, given, level)
-        return found
+        posteriors = engine.marginals(findings, **settings)
+        for variable, answer in posteriors.items():
+            self._add_intervals(answer, variable, findings, level)
+        return posteriors
 
-    def _add_intervals(self, answer: Posterior, targets: Any, given: X, level: float | None) -> None:
+    def _add_intervals(self, answer: Posterior, targets: Any, findings: X, level: float | None) -> None:
         """Give an answer the credible intervals of its probabilities; None as the level gives none."""
         if level is not None:
             engine, network = self.reading.engine(), self.reading.network()
             answer.intervals = credible_intervals(
-                engine, network, targets, given, answer, checked_level(level)
+                engine, network, targets, findings, answer, checked_level(level)
             )
 
     def _table_posterior(self, feature: Any, label: Any, rest: Mapping[Any, Any]) -> Any:
@@ -448,12 +448,12 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
             )
         weights = network.weights(feature)
         assert weights is not None  # it is no class
-        known = self._evidence(rest)
+        evidence = self._evidence(rest)
 
         def row(y: Any) -> SharePosterior:
             row: Any = weights
             for name in parents:
-                row = row[network.states[name].index(y if name == self.target_name else known[name])]
+                row = row[network.states[name].index(y if name == self.target_name else evidence[name])]
             return SharePosterior(dict(zip(network.states[feature], row.tolist(), strict=True)))
 
         return self._by_class(label, row) if self.target_name in parents else row(...)
@@ -486,15 +486,14 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
 
     def _evidence(self, evidence: X | None) -> dict[Any, Any]:
         """Return evidence by the values that the network has."""
-        given = evidence or {}
         return {
-            name: known
+            name: value
             if name == self.target_name
             or name not in self.store.encoder.features
-            or isinstance(known, Mapping)
-            or is_missing(known)
-            else self._value(name, known)
-            for name, known in given.items()
+            or isinstance(value, Mapping)
+            or is_missing(value)
+            else self._value(name, value)
+            for name, value in (evidence or {}).items()
         }
 
     def to_network(self) -> DiscreteNetwork:
@@ -573,8 +572,8 @@ class BayesNetClassifier(GrowingLearner, NamedQuestions, PairClassifier):
         return ClassifierView(self, self.structure, self.clock, self.classes_)
 
     def _value(self, name: Any, value: Any) -> Value:
-        known = self._tables.feature(name)
-        if known.measured and not isinstance(value, str):
+        feature = self._tables.feature(name)
+        if feature.measured and not isinstance(value, str):
             row = self.store.encoder.lookup({name: value})
-            return known.vocabulary.values[row.code[0]]
+            return feature.vocabulary.values[row.code[0]]
         return canonical(value, feature=name)

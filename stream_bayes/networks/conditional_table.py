@@ -73,16 +73,16 @@ class ConditionalTable(Mapping[RowCodes, dict[Any, float]]):
         self._weights = weights
 
     def __getitem__(self, values: RowCodes) -> dict[Any, float]:
-        place = self._place(values)
-        if place is None:
+        index = self._index_of(values)
+        if index is None:
             raise UnknownRow(
                 f"{shown(values)} is not a row of P({shown(self.variable)} | ...); a row is a tuple of values of "
                 f"{shown(self.parents)}, as {shown(next(iter(self)))}"
             )
-        return dict(zip(self._states[-1], self._shares[place].tolist(), strict=True))
+        return dict(zip(self._states[-1], self._shares[index].tolist(), strict=True))
 
     def __contains__(self, values: object) -> bool:
-        return self._place(values) is not None
+        return self._index_of(values) is not None
 
     def __iter__(self) -> Iterator[RowCodes]:
         return product(*self._states[:-1])
@@ -90,7 +90,7 @@ class ConditionalTable(Mapping[RowCodes, dict[Any, float]]):
     def __len__(self) -> int:
         return math.prod(map(len, self._codes))
 
-    def _place(self, values: object) -> tuple[int, ...] | None:
+    def _index_of(self, values: object) -> tuple[int, ...] | None:
         """Return the position of a row; None if there is no such row."""
         if not isinstance(values, tuple) or len(values) != len(self.parents):
             return None
@@ -111,21 +111,21 @@ class ConditionalTable(Mapping[RowCodes, dict[Any, float]]):
         level
             The posterior probability of the interval.
         """
-        known = dict(given or {})
-        check_variables(known, self.parents, "given", whole=f"the condition of {shown(self.variable)}")
-        missing = [parent for parent in self.parents if parent not in known]
-        place = self._place(tuple(known[parent] for parent in self.parents if parent in known))
-        if missing or place is None:
+        condition = dict(given or {})
+        check_variables(condition, self.parents, "given", whole=f"the condition of {shown(self.variable)}")
+        missing = [parent for parent in self.parents if parent not in condition]
+        index = self._index_of(tuple(condition[parent] for parent in self.parents if parent in condition))
+        if missing or index is None:
             raise BadValue(
-                f"given: expected a known value of each of {shown(list(self.parents))}, got {shown(known)}"
+                f"given: expected a known value of each of {shown(list(self.parents))}, got {shown(condition)}"
             )
-        return self._intervals_at(place, checked_level(level))
+        return self._intervals_at(index, checked_level(level))
 
     def intervals(self, level: float = 0.95) -> dict[RowCodes, dict[Any, tuple[float, float]]]:
         """Return the intervals of every row."""
         level = checked_level(level)
-        places = np.ndindex(*self._shares.shape[:-1])
-        return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}
+        indices = np.ndindex(*self._shares.shape[:-1])
+        return {row: self._intervals_at(index, level) for row, index in zip(self, indices, strict=True)}
 
     def to_frame(self, library: Library = "pandas") -> Native:
         """Return the table as a data frame: a column for each parent and the variable, and one of probabilities.
@@ -165,17 +165,17 @@ class ConditionalTable(Mapping[RowCodes, dict[Any, float]]):
         columns = dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
         return frame_of(columns, library)
 
-    def _intervals_at(self, place: tuple[int, ...], level: float) -> dict[Any, tuple[float, float]]:
-        own = self._weights[place].tolist()
-        total = math.fsum(own)
+    def _intervals_at(self, index: tuple[int, ...], level: float) -> dict[Any, tuple[float, float]]:
+        weights = self._weights[index].tolist()
+        total = math.fsum(weights)
         return {
             value: beta_interval(weight, total - weight, level) if total > 0.0 else (0.0, 1.0)
-            for value, weight in zip(self._states[-1], own, strict=True)
+            for value, weight in zip(self._states[-1], weights, strict=True)
         }
 
     def _repr_html_(self) -> str:
-        given = ", ".join(map(text_of, self.parents))
-        caption = f"P({text_of(self.variable)}{' | ' if given else ''}{given})"
+        condition = ", ".join(map(text_of, self.parents))
+        caption = f"P({text_of(self.variable)}{' | ' if condition else ''}{condition})"
         rows = ((*row, *shares.values()) for row, shares in self.items())
         return plain_table(caption, (*self.parents, *self._states[-1]), rows)
 

@@ -183,12 +183,12 @@ class DynamicNetwork(CountLearner, SequenceLearner):
         schema, window = self._with_copies(self.schema), MIXED_WINDOW if self.window is None else self.window
         return MixedNetwork(graph, self.strength, schema, self.max_values, window)
 
-    def _read_structure(self, given: Any) -> Structure:
-        if isinstance(given, Mapping):
-            named = [v for child, parents in given.items() for v in (child, *parents_of(child, parents))]
+    def _read_structure(self, argument: Any) -> Structure:
+        if isinstance(argument, Mapping):
+            named = [v for child, parents in argument.items() for v in (child, *parents_of(child, parents))]
             copies: Iterable[Any] = (v for v in named if v in self._copies or _is_copy(v))
-            given = {**dict.fromkeys(copies, ()), **given}
-        structure = BayesNet(given).structure
+            argument = {**dict.fromkeys(copies, ()), **argument}
+        structure = BayesNet(argument).structure
         for v in structure.variables:
             if v not in self._copies and _is_copy(v):
                 raise BadStructure(f"the structure has {shown(v)}, which lags does not: {shown(self.lags)}")
@@ -346,9 +346,9 @@ class DynamicNetwork(CountLearner, SequenceLearner):
         """Return an event with the copies of its past, without its key. Raise `BadValue` if it has such copies."""
         if not isinstance(x, Mapping):
             raise no_features(x)
-        if own := [name for name in x if name in self._copies]:
+        if copies := [name for name in x if name in self._copies]:
             raise BadValue(
-                f"an event has {shown(own)}, the names of lagged copies, which are remembered here"
+                f"an event has {shown(copies)}, the names of lagged copies, which are remembered here"
             )
         return {v: value for v, value in x.items() if v != self.key or v is None} | self._past(history)
 
@@ -609,13 +609,13 @@ def _is_copy(v: Any) -> bool:
     return bool(name) and lag.isdecimal()
 
 
-def _read_lags(given: Any) -> dict[Any, tuple[int, ...]]:
-    if not isinstance(given, Mapping) or not given:
+def _read_lags(argument: Any) -> dict[Any, tuple[int, ...]]:
+    if not isinstance(argument, Mapping) or not argument:
         raise BadValue(
-            f"lags must be a dict {{variable: [1, 2]}} of at least one variable, not {shown(given)}"
+            f"lags must be a dict {{variable: [1, 2]}} of at least one variable, not {shown(argument)}"
         )
     lags: dict[Any, tuple[int, ...]] = {}
-    for v, each in given.items():
+    for v, each in argument.items():
         check_name("lags", v)
         if isinstance(each, (str, bytes)) or not isinstance(each, Sequence) or not each:
             raise BadValue(

@@ -31,17 +31,17 @@ def encoder_of(
     Without a structure, all features are variables: those declared, or as they come.
     """
     refuse = schema is not None and schema.unknown == "refuse"
-    given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
+    labels: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
     declared: dict[Any, Vocabulary | None] = {}
     cuts: dict[str, Sequence[float]] = {}
     for name, spec in ({} if schema is None else schema.features).items():
-        values = given.get(name, ())
+        values = labels.get(name, ())
         if isinstance(spec, Nominal):
             limit = max_values if spec.max_values is None else spec.max_values
-            known = tuple(dict.fromkeys([*(spec.values or ()), *values]))
-            if spec.closed and len(known) > len(spec.values or ()):
+            states = tuple(dict.fromkeys([*(spec.values or ()), *values]))
+            if spec.closed and len(states) > len(spec.values or ()):
                 _refuse_foreign(name, values, spec.values or ())
-            declared[name] = Vocabulary(known, limit, spec.closed)
+            declared[name] = Vocabulary(states, limit, spec.closed)
         elif spec.cuts is not None:
             _refuse_foreign(name, values, bin_names(spec.cuts))
             declared[name], cuts[name] = None, spec.cuts
@@ -52,8 +52,8 @@ def encoder_of(
                 "out"
             )
     if schema is None and structure is not None:
-        declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}
-    bins = Bins(max(len(known) + 1 for known in cuts.values())) if cuts else None
+        declared = {name: Vocabulary(labels.get(name, ()), max_values) for name in structure.variables}
+    bins = Bins(max(len(edges) + 1 for edges in cuts.values())) if cuts else None
     as_they_come = schema is None and structure is None
     encoder = RowEncoder(
         Vocabulary((EVENT,), None, True),
@@ -64,26 +64,26 @@ def encoder_of(
         bins,
     )
     if schema is None:
-        encoder.numbers_named = _numbers_named(given.values())
+        encoder.numbers_named = _numbers_named(labels.values())
     return encoder, cuts
 
 
-def _numbers_named(given: Collection[Iterable[Any]]) -> str:
+def _numbers_named(labels: Collection[Iterable[Any]]) -> str:
     """Return the kind of numbers that may be values if nothing is declared.
 
     Whole numbers may, as tables of events are full of 0 and 1; other numbers are probably measurements. If labels are
     given and none is a number, a number is a mistake: 1 is not "1".
     """
-    if not given:
+    if not labels:
         return WHOLE
-    return ALL if any(is_number(value) for values in given for value in values) else NONE
+    return ALL if any(is_number(value) for values in labels for value in values) else NONE
 
 
 def _refuse_foreign(name: str, values: Iterable[Value], declared: Iterable[Value]) -> None:
-    known = tuple(declared)
+    labels = tuple(declared)
     for value in values:
-        if value not in known:
+        if value not in labels:
             raise SchemaError(
                 f"variable {shown(name)}: the network given beforehand has the label {shown(value)}, the schema "
-                f"declares {shown(known)}"
+                f"declares {shown(labels)}"
             )

@@ -139,7 +139,7 @@ class _Search:
     slices: Generator[None, None, _FoundStructure | None] | None  # of work left; None once it is finished
     done: int = 0  # the number of slices worked off
     worked: int = 0  # the number of slices that events have brought: it ends when that is the number of all
-    found: _FoundStructure | None = None  # the outcome of a finished search; None if no structure is better
+    outcome: _FoundStructure | None = None  # the outcome of a finished search; None if no structure is better
 
     def work(self) -> None:
         """Do a slice of the work."""
@@ -147,7 +147,7 @@ class _Search:
         try:
             next(self.slices)
         except StopIteration as end:
-            self.slices, self.found = None, end.value
+            self.slices, self.outcome = None, end.value
         self.done += 1
 
     def finish(self) -> None:
@@ -186,8 +186,8 @@ class StructureGrowth(ABC):
         self.store = store
         Structure.from_edges(search.required)  # refuses a cycle before the first search
         if store.encoder.declared:
-            known = [*store.encoder.features, *((store.target,) if isinstance(store, LabelledCounts) else ())]
-            check_variables(search.names, known, "search")
+            names = [*store.encoder.features, *((store.target,) if isinstance(store, LabelledCounts) else ())]
+            check_variables(search.names, names, "search")
         self._limits = search
         self._seed = seed
         self._search: _Search | None = None
@@ -326,8 +326,8 @@ class StructureGrowth(ABC):
             search.work()
         if search.is_due:
             self._search = None
-            if search.found is not None:
-                self._try(search, search.found)
+            if search.outcome is not None:
+                self._try(search, search.outcome)
 
     def search_now(self) -> None:
         """Search now, unless a search or a trial is under way; what is found is put on trial at once."""
@@ -337,8 +337,8 @@ class StructureGrowth(ABC):
             if search is not None:
                 search.finish()
                 self._search = None
-                if search.found is not None:
-                    self._try(search, search.found)
+                if search.outcome is not None:
+                    self._try(search, search.outcome)
 
     def finish(self) -> None:
         """Finish a search that is under way; what it found is tried when it is due."""
@@ -353,20 +353,20 @@ class StructureGrowth(ABC):
         present = scorer.total(
             [[sample.place(parent) for parent in before.parents(name)] for name in sample.variables]
         )
-        found = yield from _in_slices(search.slices(sample, rng=rng, scorer=scorer), scorer, len(sample))
+        best = yield from _in_slices(search.slices(sample, rng=rng, scorer=scorer), scorer, len(sample))
         if before.edges and keeps_to(search, before):
             climb = search.single_climb()
             again = yield from _in_slices(climb.slices(sample, before, scorer=scorer), scorer, len(sample))
-            found = max(found, again, key=lambda each: each.score)
-        if found.score <= present or before.same_equivalence_class(found.structure):
+            best = max(best, again, key=lambda each: each.score)
+        if best.score <= present or before.same_equivalence_class(best.structure):
             return None
-        return _FoundStructure(found.structure, found.score - present, len(sample))
+        return _FoundStructure(best.structure, best.score - present, len(sample))
 
-    def _try(self, search: _Search, found: _FoundStructure) -> None:
+    def _try(self, search: _Search, better: _FoundStructure) -> None:
         """Put a structure on trial."""
-        structure = self._with_variables(found.structure)
-        length = max(SHORTEST_TRIAL, found.events // TRIAL_SHARE)
-        trial = _Trial(search.begun, found.events, found.gain, length)
+        structure = self._with_variables(better.structure)
+        length = max(SHORTEST_TRIAL, better.events // TRIAL_SHARE)
+        trial = _Trial(search.begun, better.events, better.gain, length)
         try:
             self.store.try_structure(structure)
         except BudgetExceeded as error:
@@ -381,8 +381,8 @@ class StructureGrowth(ABC):
 
     def _within_known(self) -> ScoreSearch:
         """Return the search without edges of variables that have not come; warn once of these."""
-        search, known = self._limits, set(self.present)
-        absent = sorted(set(search.names) - known, key=name_order)
+        search, present = self._limits, set(self.present)
+        absent = sorted(set(search.names) - present, key=name_order)
         if not absent:
             return search
         if not self._has_warned:
@@ -396,9 +396,9 @@ class StructureGrowth(ABC):
             )
         return replace(
             search,
-            required=[edge for edge in search.required if known.issuperset(edge)],
-            forbidden=[edge for edge in search.forbidden if known.issuperset(edge)],
-            tiers=[[name for name in tier if name in known] for tier in search.tiers],
+            required=[edge for edge in search.required if present.issuperset(edge)],
+            forbidden=[edge for edge in search.forbidden if present.issuperset(edge)],
+            tiers=[[name for name in tier if name in present] for tier in search.tiers],
         )
 
     # -- trial --------------------------------------------------------------------------------------------------------
@@ -486,20 +486,20 @@ class StructureGrowth(ABC):
 
 
 def _search_to_json(search: _Search) -> dict[str, Any]:
-    found = search.found
+    outcome = search.outcome
     return {
         "begun": search.begun,
         "done": search.done,
         "worked": search.worked,
-        "found": None if found is None else [found.structure.to_json(), found.gain, found.events],
+        "found": None if outcome is None else [outcome.structure.to_json(), outcome.gain, outcome.events],
     }
 
 
 def _search_from_json(saved: Mapping[str, Any]) -> _Search:
-    found = saved["found"]
-    outcome = (
-        None if found is None else _FoundStructure(Structure.from_json(found[0]), float(found[1]), found[2])
-    )
+    outcome = None
+    if saved["found"] is not None:
+        structure, gain, events = saved["found"]
+        outcome = _FoundStructure(Structure.from_json(structure), float(gain), events)
     return _Search(saved["begun"], None, saved["done"], saved["worked"], outcome)
 
 
@@ -619,10 +619,10 @@ class JointGrowth(StructureGrowth):
 def _log_likelihood(live: LiveInference, row: Row) -> float:
     """Return the log-probability of an encoded event, its new values left out."""
     reading = live.joint_reading()
-    found = math.nan if reading is None else reading.log_probability(row)
-    if math.isnan(found):
-        found = float(live.engine().log_likelihoods(live.network().codes_of(row))[0])
-    return max(found, -1e6)
+    log_probability = math.nan if reading is None else reading.log_probability(row)
+    if math.isnan(log_probability):
+        log_probability = float(live.engine().log_likelihoods(live.network().codes_of(row))[0])
+    return max(log_probability, -1e6)
 
 
 def with_variables(structure: Structure, names: Iterable[Any], required: Iterable[Edge]) -> Structure:

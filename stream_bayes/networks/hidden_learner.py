@@ -21,9 +21,9 @@ Floats: TypeAlias = NDArray[np.float64]
 HiddenRow: TypeAlias = dict[Any, Any]
 
 
-def numbers_of_states(given: Iterable[int]) -> list[int]:
+def numbers_of_states(states: Iterable[int]) -> list[int]:
     """Return numbers of states to choose from, ascending. Raise `BadValue` for others than whole ones from 1 on."""
-    numbers = sorted({*given})
+    numbers = sorted({*states})
     if not numbers or not all(type(number) is int and number > 0 for number in numbers):
         raise BadValue(f"states must be whole numbers of at least 1, not {shown(numbers)}")
     return numbers

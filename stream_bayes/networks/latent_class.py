@@ -252,12 +252,12 @@ class LatentClass(HiddenModel, base.AnomalyDetector):
         NoValueKnown
             If no value of the target is known.
         """
-        given = {} if evidence is None else evidence
-        if not isinstance(given, Mapping):
-            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
-        for v in (target, *given):
+        evidence = {} if evidence is None else evidence
+        if not isinstance(evidence, Mapping):
+            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
+        for v in (target, *evidence):
             self._column(v)
-        values = self._read(given)
+        values = self._read(evidence)
         for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         self._check_known([target])

@@ -258,22 +258,25 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         """Make variables of the features that are new, up to MOST_VARIABLES."""
         if not isinstance(x, Mapping) or self.schema is not None or self._is_full:
             return  # what is no event is refused when it is read
-        known = self.store.structure.variables
-        new = [feature_name(name) for name, value in x.items() if name not in known and not is_missing(value)]
+        variables = self.store.structure.variables
+        new = [
+            feature_name(name) for name, value in x.items() if name not in variables and not is_missing(value)
+        ]
         if not new:
             return
         self.store.read(x)  # an event that is refused brings no variables
         MixedCounts(Structure(dict.fromkeys(new, ()))).read(x)
-        if len(known) + len(new) > MOST_VARIABLES:
+        free = MOST_VARIABLES - len(variables)
+        if len(new) > free:
             self._is_full = True
             warnings.warn(
-                f"there are more than {MOST_VARIABLES} features; {shown(new[MOST_VARIABLES - len(known) :])} and any "
-                "later ones are ignored. Declare those that matter in a schema",
+                f"there are more than {MOST_VARIABLES} features; {shown(new[free:])} and any later ones are ignored. "
+                "Declare those that matter in a schema",
                 FeaturesIgnored,
                 stacklevel=3,
             )
-            new = new[: MOST_VARIABLES - len(known)]
-        parents = {v: self.store.structure.parents(v) for v in known}
+            new = new[:free]
+        parents = {v: self.store.structure.parents(v) for v in variables}
         self.store.reshape(Structure({**parents, **dict.fromkeys(new, ())}))
 
     @property
@@ -372,13 +375,13 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
             return
         sample = MixedSample.of(events, often, self.store.declared)
         scorer = MixedScorer(sample, float(self.strength))
-        found = search_mixed(self._limits(sample.variables), scorer).structure
-        parents = {v: found.parents(v) if v in found else () for v in self.store.structure.variables}
+        best = search_mixed(self._limits(sample.variables), scorer).structure
+        parents = {v: best.parents(v) if v in best else () for v in self.store.structure.variables}
         before, column = self.store.structure, {v: k for k, v in enumerate(sample.variables)}
         cuts = {
             (p, v): scorer.cuts(column[p], column[v]).cuts
-            for p, v in found.edges
-            if kinds[p] and not kinds[v] and before.parents(v) != found.parents(v)
+            for p, v in best.edges
+            if kinds[p] and not kinds[v] and before.parents(v) != best.parents(v)
         }
         self.store.reshape(Structure(parents), recent, cuts)
 
@@ -453,14 +456,14 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         BudgetExceeded
             If more than 2**16 combinations of missing names matter, and `samples` is 0.
         """
-        given = {} if evidence is None else evidence
-        if not isinstance(given, Mapping):
-            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(given)}")
+        evidence = {} if evidence is None else evidence
+        if not isinstance(evidence, Mapping):
+            raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
         if samples != 0:
             check_count("samples", samples)
-        for v in (target, *given):
+        for v in (target, *evidence):
             self._check_variable(v)
-        values = self.store.read(given)
+        values = self.store.read(evidence)
         for v, value in self.novel_values(values).items():
             raise BadValue(f"variable {shown(v)}: {shown(value)} was never learned; nothing follows from it")
         if not self._has_value(target):

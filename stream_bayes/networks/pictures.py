@@ -109,8 +109,8 @@ def _is_quick(network: DiscreteNetwork | Queried) -> bool:
     states = getattr(network, "states", {})
     cells = 0
     for variable in network.structure.variables:
-        own = len(states.get(variable, ())) or 1
+        size = len(states.get(variable, ())) or 1
         for parent in network.structure.parents(variable):
-            own *= len(states.get(parent, ())) or 1
-        cells += own
+            size *= len(states.get(parent, ())) or 1
+        cells += size
     return cells * 64 <= MOST_BYTES

@@ -61,11 +61,11 @@ def sample_of(rows: Native, weights: Native = None) -> Sample:
             _refuse_measurements(name, values)
         columns = {name: codes for name, (codes, _) in coded.items()}
         sizes = {name: len(values) for name, (_, values) in coded.items()}
-    own = None if weights is None else [read_weight(one) for one in labels_of(weights, "weights")]
+    row_weights = None if weights is None else [read_weight(one) for one in labels_of(weights, "weights")]
     count = len(next(iter(columns.values()))) if columns else 0
-    if own is not None and len(own) != count:
-        raise BadWeight(f"{count} rows, but {len(own)} weights")
-    return Sample(columns, {name: max(size, 1) for name, size in sizes.items()}, own)
+    if row_weights is not None and len(row_weights) != count:
+        raise BadWeight(f"{count} rows, but {len(row_weights)} weights")
+    return Sample(columns, {name: max(size, 1) for name, size in sizes.items()}, row_weights)
 
 
 def _refuse_measurements(name: Value, values: Iterable[Value]) -> None:

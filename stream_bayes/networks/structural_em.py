@@ -138,16 +138,16 @@ def hidden_structure(
     by = SEARCH if search is None else search
     hidden = _HiddenSearch(variable, events, names_in(events, names), by, restarts, strength, seed)
     without = hidden.without()
-    found = {
+    graphs = {
         number: max(
             (hidden.climbed(start, number) for start in hidden.starts(without.structure, starts)),
             key=lambda each: each.score,
         )
         for number in numbers
     }
-    best = max(numbers, key=lambda number: found[number].score)
-    scores = {number: each.score for number, each in found.items()}
-    structure, network = found[best].structure, found[best].network
+    best = max(numbers, key=lambda number: graphs[number].score)
+    scores = {number: each.score for number, each in graphs.items()}
+    structure, network = graphs[best].structure, graphs[best].network
     return HiddenStructure(variable, best, structure, scores, without.score, network)
 
 
@@ -213,14 +213,14 @@ class _HiddenSearch:
 
     def climbed(self, structure: Structure, number: int) -> LearnedGraph:
         """Return the best of the graphs that follow one another."""
-        found: list[LearnedGraph] = []
+        graphs: list[LearnedGraph] = []
         for _ in range(MOST_ROUNDS):
-            found.append(self._learned(structure, number))
-            sample = self._completed(found[-1].network, number)
+            graphs.append(self._learned(structure, number))
+            sample = self._completed(graphs[-1].network, number)
             structure = self.search.search(sample, start=structure).structure
-            if any(structure == each.structure for each in found):
+            if any(structure == each.structure for each in graphs):
                 break
-        return max(found, key=lambda each: each.score)
+        return max(graphs, key=lambda each: each.score)
 
     def _learned(self, structure: Structure, number: int) -> LearnedGraph:
         learner = HiddenLearner(
@@ -240,8 +240,10 @@ class _HiddenSearch:
             times[codes] = times.get(codes, 0) + 1
         columns, weights = [], []
         for codes, count in times.items():
-            known = {v: self.values[v][code] for v, code in zip(self.values, codes, strict=True) if code >= 0}
-            shares = {0: 1.0} if network is None else network.query(self.variable, known)
+            evidence = {
+                v: self.values[v][code] for v, code in zip(self.values, codes, strict=True) if code >= 0
+            }
+            shares = {0: 1.0} if network is None else network.query(self.variable, evidence)
             for state, share in shares.items():
                 if share > LEAST_SHARE:
                     columns.append((*codes, state))

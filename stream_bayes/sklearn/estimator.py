@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.base.traits import is_led_by_order, random_places
+from stream_bayes.learners.base.traits import is_led_by_order, random_order
 from stream_bayes.sklearn.columns import Categorical, ColumnKinds
 
 __all__ = ["AnyLearner", "LearnerEstimator", "blocks"]
@@ -77,7 +77,7 @@ class LearnerEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn bri
         is_random = self.shuffle
         if is_random is None:
             is_random = is_led_by_order(self.learner_) and not self._is_asked_for_order()
-        return random_places(rows) if is_random else None
+        return random_order(rows) if is_random else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

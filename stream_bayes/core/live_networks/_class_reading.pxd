@@ -17,7 +17,7 @@ cdef class BlanketReading(ValueReading):
     cdef public unsigned char[::1] blanket
     cdef bint is_inferred
     cdef int[::1] code
-    cdef double[::1] own
+    cdef double[::1] part
     cdef double[::1] whole
     cdef reserve_codes(self)
     cdef void record_codes(self, int[::1] feature, int[::1] code, Py_ssize_t first, Py_ssize_t end) noexcept

@@ -49,7 +49,7 @@ class BlanketReading(ValueReading):
         self.is_inferred = False  # True if values of the blanket were missing from the row scored last
         self.blanket = np.zeros(0, np.uint8)
         self.code = np.zeros(0, np.int32)
-        self.own, self.whole = np.zeros(2), np.zeros(2)
+        self.part, self.whole = np.zeros(2), np.zeros(2)
 
     def infer(self, row: Row):
         """Write log P(y | x) of each class into the scores, for a row with missing values in the blanket."""
@@ -73,8 +73,8 @@ class BlanketReading(ValueReading):
         classes: cython.Py_ssize_t = self.tables.labels
         if self.code.shape[0] < features:
             self.code = np.full(features, -1, np.int32)
-        if self.own.shape[0] < classes:
-            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
+        if self.part.shape[0] < classes:
+            self.part, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -105,10 +105,10 @@ class BlanketReading(ValueReading):
     def add_evidence(self, row: Row):
         self.reserve_codes()
         self.record_codes(row.feature, row.code, 0, row.entries)
-        known: cython.bint = self.score_blanket()
+        is_scored: cython.bint = self.score_blanket()
         self.clear_codes(row.feature, 0, row.entries)
-        self.is_inferred = not known
-        if not known:
+        self.is_inferred = not is_scored
+        if not is_scored:
             self.infer(row)
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
@@ -128,9 +128,9 @@ class BlanketReading(ValueReading):
             for y in range(self.tables.labels):
                 self.score[y] = prior[y]
             self.record_codes(batch.feature, batch.code, first, end)
-            known = self.score_blanket()
+            is_scored = self.score_blanket()
             self.clear_codes(batch.feature, first, end)
-            if not known:
+            if not is_scored:
                 self.load(batch, r)
                 self.begin()
                 self.infer(self.row)
@@ -160,7 +160,7 @@ class BlanketReading(ValueReading):
             self.weigh_class()
             for y in range(self.tables.labels):
                 if self.is_live(y):
-                    self.score[y] = log_of(self.own[y] / self.whole[y])
+                    self.score[y] = log_of(self.part[y] / self.whole[y])
         for k in range(self.child.shape[0]):
             if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
                 self.weigh_child(k)
@@ -174,7 +174,7 @@ class BlanketReading(ValueReading):
     def multiply(self) -> cython.void:
         """Multiply each class's product by its share; take the logarithm only when the product becomes small."""
         for y in range(self.tables.labels):
-            ratio = self.own[y] / self.whole[y]
+            ratio = self.part[y] / self.whole[y]
             product = self.share[y] * ratio
             if product < SMALL:
                 self.score[y] += log_of(self.share[y]) + log_of(ratio)
@@ -183,7 +183,7 @@ class BlanketReading(ValueReading):
 
     @cython.cfunc
     def weigh_class(self):
-        """Write the smoothed weights of P(y | parents) into `own` and their sum into `whole`."""
+        """Write the smoothed weights of P(y | parents) into `part` and their sum into `whole`."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         cell: cython.longlong = 0
@@ -191,23 +191,23 @@ class BlanketReading(ValueReading):
         add: cython.double = self.pseudocount(self.live)
         slot: cython.longlong = self.above[0]
         weight: cython.double[::1] = values.weight
-        found: cython.bint = True
+        has_row: cython.bint = True
         if self.above_family < 0:
             cell = (layout.start[slot] + self.code[slot]) * layout.classes
         else:
             families = self.tables.families
             cell = self.row_of(self.above_family, True)
-            found = cell >= 0
+            has_row = cell >= 0
             weight = families.weight
             if families.base[self.above_family] < 0:
-                held: Configurations = families.hashed[self.above_family]
-                weight = held.weight
+                configurations: Configurations = families.hashed[self.above_family]
+                weight = configurations.weight
         for y in range(self.tables.labels):
-            self.own[y] = weight[cell + y] if found else 0.0
+            self.part[y] = weight[cell + y] if has_row else 0.0
             if self.is_live(y):
-                total += self.own[y] + add
+                total += self.part[y] + add
         for y in range(self.tables.labels):
-            self.own[y] = self.own[y] + add + self.extra if total > 0.0 else 1.0
+            self.part[y] = self.part[y] + add + self.extra if total > 0.0 else 1.0
             self.whole[y] = total if total > 0.0 else self.live
 
     @cython.cfunc
@@ -227,20 +227,20 @@ class BlanketReading(ValueReading):
             for m in range(first, last):
                 cell += self.code[families.member[m]] * families.stride[m]
         else:
-            held: Configurations = families.hashed[f]
+            configurations: Configurations = families.hashed[f]
             for m in range(first, last):
                 families.wanted[m - first] = self.code[families.member[m]]
-            cell = held.find(families.wanted)
+            cell = configurations.find(families.wanted)
             if cell < 0:
                 return -1
-            cell *= held.width
+            cell *= configurations.width
         if with_child:
             cell += self.code[families.member[last]] * families.stride[last]
         return cell
 
     @cython.cfunc
     def weigh_child(self, k: cython.Py_ssize_t):
-        """Write the smoothed weights of P(value | y, other parents) of a child into `own` and their sums
+        """Write the smoothed weights of P(value | y, other parents) of a child into `part` and their sums
         into `whole`.
         """
         values: ValueCounts = self.tables.values
@@ -255,26 +255,26 @@ class BlanketReading(ValueReading):
         if f < 0:
             cell = (layout.start[slot] + code) * stride
             for y in range(self.tables.labels):
-                self.own[y] = values.weight[cell + y]
+                self.part[y] = values.weight[cell + y]
                 self.whole[y] = values.present[slot * stride + y]
         else:
             families = self.tables.families
             stride = families.classes
             cell = self.row_of(f, False)
             for y in range(self.tables.labels):
-                self.own[y] = self.whole[y] = 0.0
+                self.part[y] = self.whole[y] = 0.0
             if cell >= 0:
                 weight = families.weight
                 if families.base[f] < 0:
-                    held: Configurations = families.hashed[f]
-                    weight = held.weight
+                    configurations: Configurations = families.hashed[f]
+                    weight = configurations.weight
                 for v in range(layout.used[slot]):
                     for y in range(self.tables.labels):
                         self.whole[y] += weight[cell + v * stride + y]
                 for y in range(self.tables.labels):
-                    self.own[y] = weight[cell + code * stride + y]
+                    self.part[y] = weight[cell + code * stride + y]
         for y in range(self.tables.labels):
-            self.own[y] += add + self.extra
+            self.part[y] += add + self.extra
             self.whole[y] += add * different + self.extra
             if self.whole[y] <= 0.0:
-                self.own[y], self.whole[y] = 1.0, different
+                self.part[y], self.whole[y] = 1.0, different

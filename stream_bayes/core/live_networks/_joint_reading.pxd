@@ -11,13 +11,13 @@ cdef class JointReading:
     cdef public FamilyTables families
     cdef public double strength
     cdef public bint spread
-    cdef public double given
+    cdef public double prior_weight
     cdef public Py_ssize_t observed
-    cdef long long[::1] place
+    cdef long long[::1] family_number
     cdef unsigned char[::1] is_inside
-    cdef long long[::1] known_size
-    cdef long long[::1] known_stride
-    cdef long long[::1] known_base
-    cdef double[::1] known
+    cdef long long[::1] prior_size
+    cdef long long[::1] prior_stride
+    cdef long long[::1] prior_base
+    cdef double[::1] prior
     cpdef double log_probability(self, Row row)
     cdef double factor(self, Py_ssize_t f)

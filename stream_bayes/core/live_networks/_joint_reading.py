@@ -30,40 +30,46 @@ SMALL = cython.declare(cython.double, 1e-150)
 class JointReading:
     """The reading of whole events from the families of a store without classes.
 
-    The reading is valid while the tables have the same families. `places` is the number of each variable's family in
-    the tables. `strength` is the weight of the smoothing, in fresh samples; `spread` True spreads it over the cells of
-    a row, False adds it to each. `known` has for each family, these being all of the tables, the probabilities given
-    beforehand, with an axis for each parent by slot and the variable's own last; their labels are the first codes.
-    `given` is the weight of each of their rows, in fresh samples.
+    The reading is valid while the tables have the same families. `family_numbers` is the number of each variable's
+    family in the tables. `strength` is the weight of the smoothing, in fresh samples; `spread` True spreads it over the
+    cells of a row, False adds it to each. `prior` has for each family, these being all of the tables, the probabilities
+    given beforehand, with an axis for each parent by slot and the variable's own last; their labels are the first
+    codes. `prior_weight` is the weight of each of their rows, in fresh samples.
     """
 
     def __init__(
-        self, tables: Tables, places, strength: cython.double, spread: cython.bint, known=None, given=0.0
+        self,
+        tables: Tables,
+        family_numbers,
+        strength: cython.double,
+        spread: cython.bint,
+        prior=None,
+        prior_weight=0.0,
     ):
         families: FamilyTables = tables.families
         self.tables = tables
         self.families = families
         self.strength = strength
         self.spread = spread
-        self.given = given if known is not None else 0.0
-        self.place = np.array(places, np.longlong)
+        self.prior_weight = prior_weight if prior is not None else 0.0
+        self.family_number = np.array(family_numbers, np.longlong)
         self.is_inside = np.zeros(len(families.room), np.uint8)
-        np.asarray(self.is_inside)[[families.families[place][0] for place in places]] = 1
-        self.known_size = np.zeros(len(families.member), np.longlong)
-        self.known_stride = np.zeros(len(families.member), np.longlong)
-        self.known_base = np.zeros(len(families.families), np.longlong)
-        self.known = np.zeros(0)
-        if known is not None:
-            self.lay_out(known)
+        np.asarray(self.is_inside)[[families.families[number][0] for number in family_numbers]] = 1
+        self.prior_size = np.zeros(len(families.member), np.longlong)
+        self.prior_stride = np.zeros(len(families.member), np.longlong)
+        self.prior_base = np.zeros(len(families.families), np.longlong)
+        self.prior = np.zeros(0)
+        if prior is not None:
+            self.lay_out(prior)
 
-    def lay_out(self, known):
+    def lay_out(self, prior):
         """Lay the tables given beforehand end to end."""
-        sizes = [size for table in known for size in table.shape]
-        strides = [stride // table.itemsize for table in known for stride in table.strides]
-        self.known_size = np.array(sizes, np.longlong)
-        self.known_stride = np.array(strides, np.longlong)
-        self.known_base = np.cumsum([0, *(table.size for table in known)], dtype=np.longlong)
-        self.known = np.concatenate([np.zeros(0), *(table.reshape(-1) for table in known)])
+        sizes = [size for table in prior for size in table.shape]
+        strides = [stride // table.itemsize for table in prior for stride in table.strides]
+        self.prior_size = np.array(sizes, np.longlong)
+        self.prior_stride = np.array(strides, np.longlong)
+        self.prior_base = np.cumsum([0, *(table.size for table in prior)], dtype=np.longlong)
+        self.prior = np.concatenate([np.zeros(0), *(table.reshape(-1) for table in prior)])
 
     @cython.ccall
     def log_probability(self, row: Row) -> cython.double:
@@ -84,8 +90,8 @@ class JointReading:
                     return UNKNOWN
                 self.observed += 1
         families.scatter(row)
-        for k in range(self.place.shape[0]):
-            f = self.place[k]
+        for k in range(self.family_number.shape[0]):
+            f = self.family_number[k]
             if families.code[families.member[families.end[f + 1] - 1]] < 0:
                 continue
             for m in range(families.end[f], families.end[f + 1] - 1):
@@ -116,39 +122,39 @@ class JointReading:
         weight: cython.double[::1] = families.weight
         unit: cython.double = self.tables.unit
         add: cython.double = pseudocount(self.strength * unit, different, self.spread)
-        own: cython.double = 0.0
+        part: cython.double = 0.0
         counted: cython.double = 0.0
-        known: cython.double = 0.0
+        prior: cython.double = 0.0
         if families.base[f] >= 0:
             first += families.base[f]
         else:
             families.configuration(f)
-            held: Configurations = families.hashed[f]
-            first = held.find(families.wanted)
+            configurations: Configurations = families.hashed[f]
+            first = configurations.find(families.wanted)
             if first >= 0:
-                first *= held.width
-                weight = held.weight
+                first *= configurations.width
+                weight = configurations.weight
         if first >= 0:
             for v in range(values.layout.used[child]):
                 counted += weight[first + v * step]
-            own = weight[first + code * step]
+            part = weight[first + code * step]
         total = counted + add * different
-        own += add
-        if self.given > 0.0:
-            first = self.known_base[f]
+        part += add
+        if self.prior_weight > 0.0:
+            first = self.prior_base[f]
             for m in range(families.end[f], last):
-                if families.code[families.member[m]] >= self.known_size[m]:
+                if families.code[families.member[m]] >= self.prior_size[m]:
                     first = -1
                     break
-                first += families.code[families.member[m]] * self.known_stride[m]
+                first += families.code[families.member[m]] * self.prior_stride[m]
             if first >= 0:
-                for v in range(self.known_size[last]):  # files round their tables, so a row is not quite 1
-                    total += self.given * unit * self.known[first + v * self.known_stride[last]]
-                if code < self.known_size[last]:
-                    known = self.known[first + code * self.known_stride[last]]
-                    own += self.given * unit * known
+                for v in range(self.prior_size[last]):  # files round their tables, so a row is not quite 1
+                    total += self.prior_weight * unit * self.prior[first + v * self.prior_stride[last]]
+                if code < self.prior_size[last]:
+                    prior = self.prior[first + code * self.prior_stride[last]]
+                    part += self.prior_weight * unit * prior
                 if counted <= 0.0 and add <= 0.0:
-                    return known
+                    return prior
         if total <= 0.0:
             return 1.0 / different
-        return own / total
+        return part / total

@@ -21,6 +21,6 @@ cdef class NumericFamily:
     cdef begin(self, Gaussians alone, tuple slots)
     cdef double take(self, Gaussians numbers, CoMoments pairs, Py_ssize_t label, double before)
     cdef derive(self, double weight)
-    cdef (double, double) place(self, list numbers)
+    cdef (double, double) locate(self, list numbers)
     cdef (double, double, double) student(self, list numbers)
     cpdef double log_density(self, list numbers)

@@ -71,8 +71,8 @@ def cell_of(
     k: cython.Py_ssize_t
     for k in range(layout.used[slot]):
         total += values.weight[(first + k) * layout.classes + label]
-    own: cython.double = values.weight[(first + code) * layout.classes + label] if code >= 0 else 0.0
-    return float(own), float(total)
+    weight: cython.double = values.weight[(first + code) * layout.classes + label] if code >= 0 else 0.0
+    return float(weight), float(total)
 
 
 @cython.cclass
@@ -189,7 +189,7 @@ class NumericFamily:
 
     @cython.cfunc
     @cython.returns((cython.double, cython.double))
-    def place(self, numbers: list):
+    def locate(self, numbers: list):
         """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
         n: cython.Py_ssize_t = self.size
         away: cython.double = 0.0
@@ -208,7 +208,7 @@ class NumericFamily:
     @cython.returns((cython.double, cython.double, cython.double))
     def student(self, numbers: list):
         """Return location, scale and degrees of the variable's distribution given its parents' numbers."""
-        mean, away = self.place(numbers)
+        mean, away = self.locate(numbers)
         degrees: cython.double = self.freedom + self.size - 1
         # T (n + r + 1) / (n + r) / f is the scale of all numbers together; conditioning adds the parents' distance.
         more: cython.double = (self.weight + 1.0) / self.weight
@@ -222,7 +222,7 @@ class NumericFamily:
 
     def mean_at(self, numbers: list) -> tuple:
         """Return the mean given the parents' numbers, in units of the variable, and how far out these are, squared."""
-        mean, away = self.place(numbers)
+        mean, away = self.locate(numbers)
         return float(mean), float(away)
 
     def predict(self, numbers: list) -> StudentT:

@@ -17,16 +17,16 @@ import numpy as np
 @cython.cclass
 class SmoothedRows:
     """The rows of a table. `first` is the position of each row's weights, in the order of the parents' values; `step`
-    the offset of each value's weight from there. `add` is the pseudocount of a cell, in fresh samples. `known` are the
-    probabilities given beforehand, row by row, and `given` the weight of each of their rows in fresh samples.
+    the offset of each value's weight from there. `add` is the pseudocount of a cell, in fresh samples. `prior` are the
+    probabilities given beforehand, row by row, and `prior_weight` the weight of each of their rows in fresh samples.
     """
 
-    def __init__(self, first, step, add: cython.double, known=None, given: cython.double = 0.0):
+    def __init__(self, first, step, add: cython.double, prior=None, prior_weight: cython.double = 0.0):
         self.first = np.ascontiguousarray(first, np.longlong)
         self.step = np.ascontiguousarray(step, np.longlong)
         self.add = add
-        self.known = np.ascontiguousarray(np.zeros(0) if known is None else known, np.float64).reshape(-1)
-        self.given = given if known is not None else 0.0
+        self.prior = np.ascontiguousarray(np.zeros(0) if prior is None else prior, np.float64).reshape(-1)
+        self.prior_weight = prior_weight if prior is not None else 0.0
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -43,14 +43,14 @@ class SmoothedRows:
         first: cython.longlong = self.first[row]
         counted: cython.double = 0.0
         add: cython.double = self.add * unit
-        given: cython.double = self.given * unit
+        prior_weight: cython.double = self.prior_weight * unit
         for k in range(values):
             target[at + k] = weight[first + self.step[k]]
             counted += target[at + k]
             target[at + k] += add
-        if given > 0.0:
+        if prior_weight > 0.0:
             for k in range(values):
-                target[at + k] += given * self.known[at + k]
+                target[at + k] += prior_weight * self.prior[at + k]
         return counted
 
     @cython.ccall
@@ -92,7 +92,7 @@ class SmoothedRows:
                     target[at + k] = 1.0 / values
             elif counted <= 0.0 and self.add <= 0.0:
                 for k in range(values):
-                    target[at + k] = self.known[at + k]
+                    target[at + k] = self.prior[at + k]
             else:
                 for k in range(values):
                     target[at + k] /= total

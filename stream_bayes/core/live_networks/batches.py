@@ -60,10 +60,10 @@ def learn_columns(
 class _Column:
     """A column of a batch: its position, the slot of its feature, and its codes in the store."""
 
-    def __init__(self, place: int, slot: int, own: Codes | None) -> None:
-        self.place = place
+    def __init__(self, position: int, slot: int, store_codes: Codes | None) -> None:
+        self.position = position
         self.slot = slot
-        self.own = own  # by code, with the entry for -1 last; None if the codes are the same
+        self.store_codes = store_codes  # by code, with the entry for -1 last; None if the codes are the same
 
 
 def _coded(
@@ -77,55 +77,55 @@ def _coded(
     encoder = store.encoder
     columns = []
     named = codes if bool(naming.all()) else codes[naming]
-    for place, (name, values) in enumerate(zip(names, vocabularies, strict=True)):
+    for position, (name, values) in enumerate(zip(names, vocabularies, strict=True)):
         feature = encoder.features.get(name)
         if feature is None and encoder.declared:
             if encoder.refuse:
                 raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
             continue
         if feature is None:
-            if not bool((named[:, place] >= 0).any()):
+            if not bool((named[:, position] >= 0).any()):
                 continue
             feature = encoder.name_feature(feature_name(name), False)
-        _check_values(store, feature, values, named[:, place])
-        own = _own_codes(feature.vocabulary, values, named[:, place], encoder.created)
-        columns.append(_Column(place, int(feature.slot), own))
+        _check_values(store, feature, values, named[:, position])
+        store_codes = _store_codes(feature.vocabulary, values, named[:, position], encoder.created)
+        columns.append(_Column(position, int(feature.slot), store_codes))
     return columns
 
 
 def _check_values(store: CountStore, feature: Any, values: Sequence[Value], column: Codes) -> None:
     """Raise the error that learning the same events one by one would raise."""
-    name, known = feature.name, feature.vocabulary
+    name, vocabulary = feature.name, feature.vocabulary
     if feature.measured:
         message = f"feature {shown(name)} is numeric, the column nominal"
         raise BadValue(message) if store.encoder.declared else KindChanged(message)
     for code, value in enumerate(values):
-        foreign = known.closed and value not in known
+        foreign = vocabulary.closed and value not in vocabulary
         number = not may_be_name(value, store.encoder.numbers_named)
         if not (foreign or number) or not bool((column == code).any()):
             continue
         if foreign:
             raise BadValue(
-                f"feature {shown(name)}: {shown(value)} is not among the declared values {known.values!r}"
+                f"feature {shown(name)}: {shown(value)} is not among the declared values {vocabulary.values!r}"
             )
         check_named("column", name, value, store.encoder.numbers_named)
 
 
-def _own_codes(
+def _store_codes(
     vocabulary: Vocabulary, values: Sequence[Value], column: Codes, created: list[Any]
 ) -> Codes | None:
-    known = [vocabulary.lookup(value) for value in values]
-    new = [code for code, found in enumerate(known) if found < 0]
+    store_codes = [vocabulary.lookup(value) for value in values]
+    new = [code for code, store_code in enumerate(store_codes) if store_code < 0]
     for code in _by_arrival(column, new):
         before = len(vocabulary)
-        known[code] = vocabulary.name(values[code])
+        store_codes[code] = vocabulary.name(values[code])
         if len(vocabulary) > before:
             created.append(vocabulary)
-    if known == list(range(len(known))):
+    if store_codes == list(range(len(store_codes))):
         return None
-    own = np.array([*known, -1], np.int32)
-    own[own < 0] = -1
-    return own
+    table = np.array([*store_codes, -1], np.int32)
+    table[table < 0] = -1
+    return table
 
 
 def _by_arrival(column: Codes, new: list[int]) -> list[int]:
@@ -135,9 +135,9 @@ def _by_arrival(column: Codes, new: list[int]) -> list[int]:
     while sought and start < len(column):
         # Most values occur early. Once all were found, the rest of the column need not be searched.
         occurring, first = np.unique(column[start : start + size], return_index=True)
-        found = [code for code in occurring[np.argsort(first)].tolist() if code in sought]
-        arrived += found
-        sought.difference_update(found)
+        arriving = [code for code in occurring[np.argsort(first)].tolist() if code in sought]
+        arrived += arriving
+        sought.difference_update(arriving)
         start, size = start + size, 4 * size
     return arrived
 
@@ -148,23 +148,23 @@ def _learn_together(
     """Count whole weights in tables that do not fade: sums that do not depend on the order."""
     tables, rows = store.tables, len(codes)
     layout = tables.values.layout
-    firsts, own, at = [], [], 0
+    firsts, store_codes, at = [], [], 0
     for column in columns:
-        firsts.append(-1 if column.own is None else at + 1)
-        if column.own is not None:
-            own.append(np.concatenate([column.own[-1:], column.own[:-1]]))
-            at += len(column.own)
+        firsts.append(-1 if column.store_codes is None else at + 1)
+        if column.store_codes is not None:
+            store_codes.append(np.concatenate([column.store_codes[-1:], column.store_codes[:-1]]))
+            at += len(column.store_codes)
     slots = np.array([column.slot for column in columns], np.longlong)
-    places = [column.place for column in columns]
-    if places != list(range(codes.shape[1])):
-        codes = np.ascontiguousarray(codes[:, places])
+    positions = [column.position for column in columns]
+    if positions != list(range(codes.shape[1])):
+        codes = np.ascontiguousarray(codes[:, positions])
     values = np.zeros(layout.positions)
     add_columns(
         tables.families,
         np.ascontiguousarray(codes),
         slots,
         np.array(firsts, np.longlong),
-        np.concatenate([np.zeros(0, np.int32), *own]),
+        np.concatenate([np.zeros(0, np.int32), *store_codes]),
         weights,
         values,
         layout,
@@ -187,15 +187,15 @@ def _learn_sequentially(
     columns = sorted(columns, key=lambda column: column.slot)
     matrix = np.empty((rows, len(columns)), np.int32)
     for k, column in enumerate(columns):
-        own = codes[:, column.place]
-        matrix[:, k] = own if column.own is None else column.own[own]
-    held = matrix >= 0
+        column_codes = codes[:, column.position]
+        matrix[:, k] = column_codes if column.store_codes is None else column.store_codes[column_codes]
+    present = matrix >= 0
     batch = Batch()
     batch.rows = rows
-    batch.entry_end = np.cumsum(held.sum(axis=1), dtype=np.longlong)
+    batch.entry_end = np.cumsum(present.sum(axis=1), dtype=np.longlong)
     batch.number_end = np.zeros(rows, np.longlong)
-    batch.feature = np.tile(np.array([column.slot for column in columns], np.int32), (rows, 1))[held]
-    batch.code = matrix[held]
+    batch.feature = np.tile(np.array([column.slot for column in columns], np.int32), (rows, 1))[present]
+    batch.code = matrix[present]
     batch.entries = len(batch.code)
     batch.amount = np.ones(batch.entries)
     batch.label, batch.weight = np.zeros(rows, np.int32), weights

@@ -83,12 +83,14 @@ class ClassReading(BlanketReading):
             leaves = {c for c in children if not structure.children(c)}
             above = structure.parents(target)
         slot: dict[Value, int] = {name: int(feature.slot) for name, feature in features.items()}
-        places = {} if self.tables.families is None else self._places()
+        family_numbers = {} if self.tables.families is None else self._family_numbers()
         family = []
         for name in children:
             members = (name, *others[name])
-            known = len(members) > 1 and all(member in slot for member in members)
-            family.append(places[slot[name], tuple(sorted(slot[p] for p in others[name]))] if known else -1)
+            is_counted = len(members) > 1 and all(member in slot for member in members)
+            family.append(
+                family_numbers[slot[name], tuple(sorted(slot[p] for p in others[name]))] if is_counted else -1
+            )
         self.child = np.array([slot.get(name, -1) for name in children], np.longlong)
         self.family = np.array(family, np.longlong)
         self.parent = np.array([slot.get(p, -1) for name in children for p in others[name]], np.longlong)
@@ -103,9 +105,9 @@ class ClassReading(BlanketReading):
         self.blanket = blanket
         self.above_family = -1
         if len(above) > 1 and all(name in slot for name in above):
-            self.above_family = places[self.store.family_of(above, target)]
+            self.above_family = family_numbers[self.store.family_of(above, target)]
 
-    def _places(self) -> dict[Any, int]:
+    def _family_numbers(self) -> dict[Any, int]:
         return {family: f for f, family in enumerate(self.tables.families.families)}
 
     # -- missing values ------------------------------------------------------------------------------------------------
@@ -173,14 +175,14 @@ class ClassReading(BlanketReading):
     def evidence_of(self, row: Row) -> dict[Any, Any]:
         """Return the values of an event that the network has, by variable."""
         values, nominal, structure = self.tables.values, self.store.encoder.nominal, self.store.structure
-        known: dict[Any, Any] = {}
+        evidence: dict[Any, Any] = {}
         for k in range(row.entries):
             feature = nominal[row.feature[k]]
             if (structure is None or feature.name in structure) and values.occupied[
                 values.layout.start[feature.slot] + row.code[k]
             ]:
-                known[feature.name] = feature.vocabulary.values[row.code[k]]
-        return known
+                evidence[feature.name] = feature.vocabulary.values[row.code[k]]
+        return evidence
 
     def _eligible_labels(self) -> list[int]:
         tables = self.tables
@@ -215,8 +217,8 @@ class ClassReading(BlanketReading):
         bins = self.store.encoder.bins
         # Bins keep their codes when their names change.
         cuts = () if bins is None else tuple(bins.cuts.items())
-        held, start = np.asarray(values.occupied).tobytes(), np.asarray(values.layout.start).tobytes()
-        read_from = labels, held, start, cuts
+        occupied, start = np.asarray(values.occupied).tobytes(), np.asarray(values.layout.start).tobytes()
+        read_from = labels, occupied, start, cuts
         if self._network is not None and self._read_from == read_from:
             self._network.set_prior(shares, weights)
             return self._network
@@ -227,18 +229,18 @@ class ClassReading(BlanketReading):
         )
         return self._network
 
-    def _subnetwork_for(self, known: frozenset[Value]) -> Subnetwork:
+    def _subnetwork_for(self, observed: frozenset[Value]) -> Subnetwork:
         """Return the subnetwork of the network that the class depends on, with the tables as they are now."""
-        subnetwork = self._subnetworks.get(known)
+        subnetwork = self._subnetworks.get(observed)
         if subnetwork is not None and self._steady and subnetwork.ready:
             return subnetwork
         network = self.network()
-        subnetwork = self._subnetworks.get(known)
+        subnetwork = self._subnetworks.get(observed)
         if subnetwork is None:
             if len(self._subnetworks) >= MOST_SUBNETWORKS:
                 self._subnetworks.clear()
-            subnetwork = self._subnetworks[known] = Subnetwork(
-                network, self.store.target, known, self.store.memory_budget
+            subnetwork = self._subnetworks[observed] = Subnetwork(
+                network, self.store.target, observed, self.store.memory_budget
             )
         subnetwork.read()
         subnetwork.ready = self._steady

@@ -70,7 +70,7 @@ class CountedNetwork:
     """The network that counts make.
 
     The counts are read on each access to a table. `strength` is the weight of the smoothing, in fresh samples; `spread`
-    False adds it to each cell (Laplace), True spreads it over those of a row (m-estimate). `given` is a network of the
+    False adds it to each cell (Laplace), True spreads it over those of a row (m-estimate). `prior` is a network of the
     same structure that was known beforehand, and `weight` that of each of its rows, in fresh samples.
 
     Notes
@@ -84,17 +84,17 @@ class CountedNetwork:
         counts: FamilyCounts,
         strength: float,
         spread: bool,
-        given: DiscreteNetwork | None = None,
+        prior: DiscreteNetwork | None = None,
         weight: float = 0.0,
     ) -> None:
         self.counts = counts
         self.strength = strength
         self.spread = spread
-        self.given = given
+        self.prior = prior
         self.weight = weight
         self.structure: Structure = counts.structure
         variables = self.structure.variables
-        self._held = {v: np.flatnonzero(counts.held_values(v)) for v in variables}
+        self._held_codes = {v: np.flatnonzero(counts.held_values(v)) for v in variables}
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(
             {v: counts.held_states(v) or (None,) for v in variables}
         )
@@ -131,16 +131,16 @@ class CountedNetwork:
         """Return an encoded event as a row of codes of the values held here; -1 if missing or not held."""
         if self._codes is None:
             self._codes = {}
-            for place, v in enumerate(self.structure.variables):
-                own = np.full(len(self.counts.values_of(v)), -1, np.int32)
-                own[self._held[v]] = np.arange(len(self._held[v]))
-                self._codes[self.counts.slot_of(v)] = place, own.tolist()
+            for position, v in enumerate(self.structure.variables):
+                code_map = np.full(len(self.counts.values_of(v)), -1, np.int32)
+                code_map[self._held_codes[v]] = np.arange(len(self._held_codes[v]))
+                self._codes[self.counts.slot_of(v)] = position, code_map.tolist()
         codes = np.full((1, len(self.structure.variables)), -1, np.int32)
         for k in range(row.entries):
             if row.feature[k] in self._codes:
-                place, known = self._codes[row.feature[k]]
-                if row.code[k] < len(known):  # a value that came after the network was read is not held
-                    codes[0, place] = known[row.code[k]]
+                position, codes_here = self._codes[row.feature[k]]
+                if row.code[k] < len(codes_here):  # a value that came after the network was read is not held
+                    codes[0, position] = codes_here[row.code[k]]
         return codes
 
     def joint_reading(self) -> JointReading | None:
@@ -148,20 +148,22 @@ class CountedNetwork:
 
         None if a network was given beforehand and a schema has the values in another order than its labels.
         """
-        variables, given = self.structure.variables, self.given
-        known = None
-        if given is not None:
-            labels = given.states
+        variables, prior = self.structure.variables, self.prior
+        tables = None
+        if prior is not None:
+            labels = prior.states
             if any(self.counts.values_of(v)[: len(labels[v])] != labels[v] for v in variables):
                 return None
-            known = [self._known_by_slot(v, given) for v in variables]
-        places = [self.counts.place_of(v) for v in variables]
-        return JointReading(self.counts.tables, places, self.strength, self.spread, known, self.weight)
+            tables = [self._prior_by_slot(v, prior) for v in variables]
+        family_numbers = [self.counts.family_number(v) for v in variables]
+        return JointReading(
+            self.counts.tables, family_numbers, self.strength, self.spread, tables, self.weight
+        )
 
-    def _known_by_slot(self, variable: Value, given: DiscreteNetwork) -> Floats:
+    def _prior_by_slot(self, variable: Value, prior: DiscreteNetwork) -> Floats:
         """Return a table given beforehand with the parents in the order of slots; its labels are the first codes."""
-        parents = sorted(given.structure.parents(variable), key=self.counts.slot_of)
-        return np.ascontiguousarray(given.table(variable, parents))
+        parents = sorted(prior.structure.parents(variable), key=self.counts.slot_of)
+        return np.ascontiguousarray(prior.table(variable, parents))
 
     def fill(self, conditionals: Conditionals) -> None:
         """Write all tables into those of an inference engine with the same values."""
@@ -171,21 +173,21 @@ class CountedNetwork:
                 (v, np.empty(size)) for v, size in zip(self.structure.variables, sizes, strict=True)
             ]
         unit, weight = self.counts.tables.unit, self.counts.cells
-        for place, (variable, shares) in enumerate(self._shares):
+        for position, (variable, shares) in enumerate(self._shares):
             rows = self._rows.get(variable)
             if rows is None:
                 self._shares_into(variable, shares)
             else:
                 rows.shares_into(weight, unit, shares)
-            conditionals.fill(place, shares)
+            conditionals.fill(position, shares)
 
     def gather(self, conditionals: Conditionals) -> Floats:
         """Return the weights without smoothing, in fresh samples, laid out as the tables of inference are."""
         answer = np.zeros(len(conditionals.cells))
         start = np.asarray(conditionals.start).tolist()
-        for place, variable in enumerate(self.structure.variables):
+        for position, variable in enumerate(self.structure.variables):
             rows, cells = self._read(variable)
-            rows.gather_into(cells, answer[start[place] : start[place + 1]])
+            rows.gather_into(cells, answer[start[position] : start[position + 1]])
         answer /= self.counts.tables.unit
         return answer
 
@@ -195,9 +197,9 @@ class CountedNetwork:
         Weights are in the tables' own units.
         """
         start = np.asarray(conditionals.start).tolist()
-        for place, variable in enumerate(self.structure.variables):
+        for position, variable in enumerate(self.structure.variables):
             rows, weight = self._read(variable)
-            rows.scatter(weight, amount, cells[start[place] : start[place + 1]])
+            rows.scatter(weight, amount, cells[start[position] : start[position + 1]])
 
     def _shares_into(self, variable: Value, target: Floats) -> None:
         rows, cells = self._read(variable)
@@ -213,50 +215,50 @@ class CountedNetwork:
 
     def _read(self, variable: Value) -> tuple[SmoothedRows, Floats]:
         """Return the rows of a variable's table, and the weights that they index."""
-        held = [self._held[name] for name in (*self.structure.parents(variable), variable)]
-        if self.counts.is_whole(variable) and all(map(len, held)):
+        held_codes = [self._held_codes[name] for name in (*self.structure.parents(variable), variable)]
+        if self.counts.is_whole(variable) and all(map(len, held_codes)):
             if variable not in self._rows:
-                places = self.counts.places_of(variable)
+                offsets = self.counts.offsets_of(variable)
                 self._rows[variable] = self._rows_at(
                     variable,
-                    [at[known] for at, known in zip(places, held, strict=True)],
+                    [along[codes] for along, codes in zip(offsets, held_codes, strict=True)],
                 )
             return self._rows[variable], self.counts.cells
-        counted = self._sparse_weights(variable, held)
+        counted = self._sparse_weights(variable, held_codes)
         steps = [
             np.arange(n) * (s // counted.itemsize)
             for n, s in zip(counted.shape, counted.strides, strict=True)
         ]
         return self._rows_at(variable, steps), counted.reshape(-1)
 
-    def _rows_at(self, variable: Value, places: list[NDArray[Any]]) -> SmoothedRows:
+    def _rows_at(self, variable: Value, offsets: list[NDArray[Any]]) -> SmoothedRows:
         """Make the rows of a table from the offsets of the values along each axis."""
         first = np.zeros(1, np.longlong)
-        for along in places[:-1]:
+        for along in offsets[:-1]:
             first = np.add.outer(first, along).reshape(-1)
-        add = pseudocount(self.strength, len(places[-1]), self.spread)
-        if self.given is None:
-            return SmoothedRows(first, places[-1], add)
-        return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
+        add = pseudocount(self.strength, len(offsets[-1]), self.spread)
+        if self.prior is None:
+            return SmoothedRows(first, offsets[-1], add)
+        return SmoothedRows(first, offsets[-1], add, self._prior_table(variable, self.prior), self.weight)
 
-    def _sparse_weights(self, variable: Value, held: list[NDArray[np.intp]]) -> Floats:
+    def _sparse_weights(self, variable: Value, held_codes: list[NDArray[np.intp]]) -> Floats:
         """Return the weights of a family without a full table, or without any value yet."""
         counted = np.zeros(self._shape(variable))
-        if all(map(len, held)):
+        if all(map(len, held_codes)):
             codes, weights = self.counts.family(variable).configurations
-            places = [np.searchsorted(known, codes[:, k]) for k, known in enumerate(held[:-1])]
-            counted[tuple(places)] = weights[:, held[-1]] * self.counts.tables.unit
+            positions = [np.searchsorted(axis, codes[:, k]) for k, axis in enumerate(held_codes[:-1])]
+            counted[tuple(positions)] = weights[:, held_codes[-1]] * self.counts.tables.unit
         return counted
 
-    def _known(self, variable: Value, given: DiscreteNetwork) -> Floats:
+    def _prior_table(self, variable: Value, prior: DiscreteNetwork) -> Floats:
         """Return the probabilities given beforehand; zeros for values that the given network lacks."""
         parents = self.structure.parents(variable)
-        known = np.ascontiguousarray(given.table(variable, parents))
+        table = np.ascontiguousarray(prior.table(variable, parents))
         family = (*parents, variable)
-        if all(self.states[name] == given.states[name] for name in family):
-            return known
+        if all(self.states[name] == prior.states[name] for name in family):
+            return table
         padded = np.zeros([len(self.states[name]) for name in family])
         # The labels of the given network were declared, so each of them is among the values held.
-        places = [[self.states[name].index(value) for value in given.states[name]] for name in family]
-        padded[np.ix_(*places)] = known
+        positions = [[self.states[name].index(value) for value in prior.states[name]] for name in family]
+        padded[np.ix_(*positions)] = table
         return padded

@@ -63,9 +63,9 @@ def add_counts(conditionals: Conditionals, codes: Codes, weights: Floats, target
     scope, stride = np.asarray(conditionals.scope), np.asarray(conditionals.stride)
     for v in range(conditionals.variables):
         members = slice(conditionals.scope_start[v], conditionals.scope_start[v + 1])
-        own = codes[:, scope[members]]
-        whole = (own >= 0).all(axis=1)
-        cells = own[whole] @ stride[members]
+        family_codes = codes[:, scope[members]]
+        whole = (family_codes >= 0).all(axis=1)
+        cells = family_codes[whole] @ stride[members]
         first, end = conditionals.start[v], conditionals.start[v + 1]
         target[first:end] += np.bincount(cells, weights[whole], minlength=end - first)
 
@@ -151,10 +151,10 @@ class ExpectedCounts(FamilyCounts):
         features = self.encoder.features
         names = structure.variables
         sizes = [max(len(features[name].vocabulary), 1) if name in features else 1 for name in names]
-        places = {name: place for place, name in enumerate(names)}
-        parents = [[places[parent] for parent in structure.parents(name)] for name in names]
+        positions = {name: position for position, name in enumerate(names)}
+        parents = [[positions[parent] for parent in structure.parents(name)] for name in names]
         for name, above, size in zip(names, parents, sizes, strict=True):
-            cells = size * int(np.prod([sizes[place] for place in above], dtype=np.int64))
+            cells = size * int(np.prod([sizes[position] for position in above], dtype=np.int64))
             if above and cells > MOST_CELLS:
                 raise BudgetExceeded(
                     f"the table of {shown(name)} would have {cells:,} cells; expectation maximisation takes "
@@ -237,7 +237,7 @@ class StepwiseCounts(ExpectedCounts):
             families.add(row, amount / row.weight)
             return
         engine = self.engine()
-        if before <= 0.0 and network.given is None:
+        if before <= 0.0 and network.prior is None:
             self._break_symmetry(engine.conditionals, seen[0])
         expected = np.zeros(len(engine.conditionals.cells))
         possible = engine.add_expected(seen, np.ones(1), expected)[0] > -np.inf
@@ -326,15 +326,15 @@ class WindowCounts(ExpectedCounts):
         They are the present tables; before the first run those of complete families; and random ones where nothing is
         known. One sample is spread over each row, as a probability of 0 would stay 0.
         """
-        held = network.gather(conditionals)
-        if not held.any():
-            add_counts(conditionals, codes, weights, held)
-            self._replace(network, held, conditionals)
+        counted = network.gather(conditionals)
+        if not counted.any():
+            add_counts(conditionals, codes, weights, counted)
+            self._replace(network, counted, conditionals)
         rng = self.make_rng()
         for v, variable in enumerate(self.structure.variables):
             cells = slice(conditionals.start[v], conditionals.start[v + 1])
             size = int(conditionals.size[v])
-            if held[cells].any() or network.given is not None:
+            if counted[cells].any() or network.prior is not None:
                 conditionals.fill(v, network.weights(variable).reshape(-1) + 1.0 / size)
             else:
                 fill_randomly(conditionals, v, rng)

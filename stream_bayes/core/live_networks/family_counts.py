@@ -49,7 +49,7 @@ class FamilyStore(Protocol):
 
 class FamilyTable:
     """The counts of one family, a variable and its parents, as arrays to read. The parents are in the order of the
-    axes. `place` is the number of the family in the store's tables.
+    axes. `number` is that of the family in the store's tables.
 
     Notes
     -----
@@ -62,12 +62,12 @@ class FamilyTable:
         store: FamilyStore,
         variable: Value,
         parents: tuple[Value, ...],
-        place: int,
+        number: int,
     ) -> None:
         self.store = store
         self.variable = variable
         self.parents = parents
-        self.place = place
+        self.number = number
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class FamilyTable:
     @property
     def is_whole(self) -> bool:
         """True if the store has all cells of the family; False if it has only the configurations that were seen."""
-        return self._tables.hashed[self.place] is None
+        return self._tables.hashed[self.number] is None
 
     @property
     def table(self) -> Floats:
@@ -89,7 +89,7 @@ class FamilyTable:
             )
         tables, family = self._tables, (*self._slots, self._child)
         rooms = tuple(int(tables.room[slot]) for slot in family)
-        start = int(tables.base[self.place])
+        start = int(tables.base[self.number])
         cells = np.asarray(tables.weight)[start : start + int(np.prod(rooms)) * tables.classes]
         full = cells.reshape(*rooms, tables.classes)[..., 0]
         order = [self._slots.index(self.store.slot_of(parent)) for parent in self.parents]
@@ -99,7 +99,7 @@ class FamilyTable:
     @property
     def configurations(self) -> tuple[NDArray[np.int32], Floats]:
         """The parents' codes of each configuration with samples, one a row, and the weights of the values in each."""
-        codes, weight, _ = self._tables.rows_of(self.place)
+        codes, weight, _ = self._tables.rows_of(self.number)
         order = [self._slots.index(self.store.slot_of(parent)) for parent in self.parents]
         return codes[:, order], self._fresh(weight[:, : self.shape[-1], 0])
 
@@ -107,9 +107,9 @@ class FamilyTable:
         """Return the weights of the values under one configuration of the parents' codes; zeros if it
         was never seen.
         """
-        given = dict(zip((self.store.slot_of(parent) for parent in self.parents), codes, strict=True))
-        wanted = np.array([given[slot] for slot in self._slots], np.int32)
-        weight = self._tables.weights_under(self.place, wanted)
+        code_by_slot = dict(zip((self.store.slot_of(parent) for parent in self.parents), codes, strict=True))
+        wanted = np.array([code_by_slot[slot] for slot in self._slots], np.int32)
+        weight = self._tables.weights_under(self.number, wanted)
         return self._fresh(np.asarray(weight)[: self.shape[-1]])
 
     @property
@@ -118,11 +118,11 @@ class FamilyTable:
 
     @property
     def _child(self) -> int:
-        return int(self._tables.families[self.place][0])
+        return int(self._tables.families[self.number][0])
 
     @property
     def _slots(self) -> tuple[int, ...]:
-        return self._tables.families[self.place][1]
+        return self._tables.families[self.number][1]
 
     def _fresh(self, weight: Floats) -> Floats:
         unit = self.store.tables.unit
@@ -217,7 +217,7 @@ class FamilyCounts(CountStore):
         self.tried: Structure | None = None  # counted besides, to be compared with the present structure
         # The clock of the first event after the newest change: families counted later begin there.
         self.since = 0
-        self._places: dict[Value, int] = {}  # the number of each variable's family in the tables
+        self._family_numbers: dict[Value, int] = {}  # the number of each variable's family in the tables
         self.change_structure(structure)
 
     # -- structure ----------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class FamilyCounts(CountStore):
         assert self.tried is not None
         view: FamilyCounts = copy.copy(self)
         view.structure, view.tried = self.tried, None
-        view._places = self._places_in(self.tables.families.families, self.tried)
+        view._family_numbers = self._family_numbers_in(self.tables.families.families, self.tried)
         return view
 
     def _count_families_of(self, structure: Structure, tried: Structure | None) -> None:
@@ -267,7 +267,7 @@ class FamilyCounts(CountStore):
             self.tables.families = before
             raise
         self.structure, self.tried = structure, tried
-        self._places = self._places_in(self.tables.families.families, structure)
+        self._family_numbers = self._family_numbers_in(self.tables.families.families, structure)
         self._leave_out_before_change(() if before is None else before.families)
 
     def _leave_out_before_change(self, counted: Sequence[Family]) -> None:
@@ -305,7 +305,7 @@ class FamilyCounts(CountStore):
         """
         for name, clock in starts.items():
             self.since = max(self.since, clock)
-            self._count_since(self.place_of(name), clock, codes, weights, clocks)
+            self._count_since(self.family_number(name), clock, codes, weights, clocks)
 
     def _count_since(
         self,
@@ -325,7 +325,7 @@ class FamilyCounts(CountStore):
             configurations.shape[1] if parents else int(len(chosen) > 0),
             int(families.room[child]),
         )
-        place = (row.reshape(-1) if parents else 0) * width + members[-1, chosen]
+        cell = (row.reshape(-1) if parents else 0) * width + members[-1, chosen]
         fresh = weights[chosen]
         samples = np.where(fresh == np.floor(fresh), fresh, 1.0)
         if tables.half_life:
@@ -335,8 +335,8 @@ class FamilyCounts(CountStore):
         families.put_rows(
             f,
             np.ascontiguousarray(configurations.T, np.int32).reshape(number, len(parents)),
-            np.bincount(place, fresh * tables.unit, number * width).reshape(shape),
-            np.bincount(place, samples, number * width).reshape(shape),
+            np.bincount(cell, fresh * tables.unit, number * width).reshape(shape),
+            np.bincount(cell, samples, number * width).reshape(shape),
         )
         families.since[f] = max(clock, int(families.since[f]))
 
@@ -350,13 +350,13 @@ class FamilyCounts(CountStore):
         ]
         return list(dict.fromkeys(families))
 
-    def _places_in(self, families: Sequence[Family], structure: Structure) -> dict[Value, int]:
+    def _family_numbers_in(self, families: Sequence[Family], structure: Structure) -> dict[Value, int]:
         numbers = {family: number for number, family in enumerate(families)}
         return {name: numbers[self._family_of(structure, name)] for name in structure.variables}
 
-    def place_of(self, variable: Value) -> int:
+    def family_number(self, variable: Value) -> int:
         """Return the number of a variable's family in the tables."""
-        return self._places[variable]
+        return self._family_numbers[variable]
 
     def members_of(self, variable: Value) -> tuple[Value, ...]:
         """Return a variable's parents in the order of their slots, and the variable."""
@@ -364,7 +364,7 @@ class FamilyCounts(CountStore):
 
     def weights_under(self, variable: Value, codes: Sequence[int]) -> Floats:
         """Return the weights of a variable's values, in fresh samples, under codes of its parents by slot."""
-        weights = self.tables.families.weights_under(self.place_of(variable), np.array(codes, np.int32))
+        weights = self.tables.families.weights_under(self.family_number(variable), np.array(codes, np.int32))
         return np.asarray(weights) / self.tables.unit
 
     def cells_of(self, variable: Value) -> CountedCells:
@@ -381,7 +381,7 @@ class FamilyCounts(CountStore):
         >>> counts.family("lawn").table.tolist()
         [[5.0, 0.0], [0.0, 6.0]]
         """
-        codes, weights, samples = self.tables.families.rows_of(self.place_of(variable))
+        codes, weights, samples = self.tables.families.rows_of(self.family_number(variable))
         row, code, _ = np.nonzero(samples)
         return CountedCells(
             self.members_of(variable),
@@ -395,7 +395,7 @@ class FamilyCounts(CountStore):
 
         Raises `BudgetExceeded`, with nothing changed, if they need more memory.
         """
-        place, child = self.place_of(cells.members[-1]), self.slot_of(cells.members[-1])
+        number, child = self.family_number(cells.members[-1]), self.slot_of(cells.members[-1])
         whole = bool((cells.weights == np.floor(cells.weights)).all())
         self.make_room_for(len(cells.weights), whole)
         above = cells.codes[:, :-1]
@@ -408,7 +408,7 @@ class FamilyCounts(CountStore):
         weights, samples = np.zeros(shape), np.zeros(shape)
         at = (row.reshape(-1), cells.codes[:, -1], 0)
         weights[at], samples[at] = cells.weights * self.tables.unit, cells.samples
-        self.tables.families.put_rows(place, np.ascontiguousarray(configurations), weights, samples)
+        self.tables.families.put_rows(number, np.ascontiguousarray(configurations), weights, samples)
 
     def _family_of(self, structure: Structure, name: Value) -> Family:
         return self.slot_of(name), tuple(sorted(map(self.slot_of, structure.parents(name))))
@@ -418,7 +418,7 @@ class FamilyCounts(CountStore):
     def family(self, variable: Value) -> FamilyTable:
         """Return the counts of a variable with its parents."""
         parents = self.structure.parents(variable)
-        return FamilyTable(self, variable, parents, self.place_of(variable))
+        return FamilyTable(self, variable, parents, self.family_number(variable))
 
     def families(self) -> Iterator[FamilyTable]:
         """Yield the family of each variable, in the order of names."""
@@ -436,8 +436,8 @@ class FamilyCounts(CountStore):
     def held_values(self, variable: Value) -> NDArray[np.bool_]:
         """Return, for each code, True if the value holds samples or was declared."""
         layout, slot = self.tables.values.layout, self.slot_of(variable)
-        held = np.asarray(self.tables.values.occupied)[layout.start[slot] :]
-        return held[: len(self.values_of(variable))].astype(bool)
+        occupied = np.asarray(self.tables.values.occupied)[layout.start[slot] :]
+        return occupied[: len(self.values_of(variable))].astype(bool)
 
     def weights_of_values(self, variable: Value) -> Floats:
         """Return the weight of each value in the order of codes, in fresh samples, also of incomplete families."""
@@ -448,15 +448,17 @@ class FamilyCounts(CountStore):
 
     def held_states(self, variable: Value) -> tuple[Value, ...]:
         """Return the values that hold samples or were declared, in the order of their codes."""
-        held = self.held_values(variable).tolist()
-        return tuple(value for value, is_held in zip(self.values_of(variable), held, strict=True) if is_held)
+        are_held = self.held_values(variable).tolist()
+        return tuple(
+            value for value, is_held in zip(self.values_of(variable), are_held, strict=True) if is_held
+        )
 
     def arrangement(self) -> tuple[Any, ...]:
         """Return a key for the positions of weights and the values held; equal while these stay the same."""
         tables = self.tables
         families = tables.families
-        places = bytes(families.room), bytes(families.base)
-        return families, *places, tables.values.layout, bytes(tables.values.occupied)
+        positions = bytes(families.room), bytes(families.base)
+        return families, *positions, tables.values.layout, bytes(tables.values.occupied)
 
     @property
     def cells(self) -> Floats:
@@ -465,25 +467,25 @@ class FamilyCounts(CountStore):
 
     def is_whole(self, variable: Value) -> bool:
         """Return True if all cells of a variable's family are held; False if only the configurations seen are."""
-        return self.tables.families.hashed[self.place_of(variable)] is None
+        return self.tables.families.hashed[self.family_number(variable)] is None
 
-    def places_of(self, variable: Value) -> list[NDArray[np.longlong]]:
+    def offsets_of(self, variable: Value) -> list[NDArray[np.longlong]]:
         """Return the offsets in `cells` of the codes of each parent and of the variable.
 
         Those of the first member include the position where the family begins.
         """
         families = self.tables.families
-        place = self.place_of(variable)
-        child, parents = families.families[place]
+        number = self.family_number(variable)
+        child, parents = families.families[number]
         steps = dict(
-            zip((*parents, child), np.asarray(families.stride)[families.end[place] :].tolist(), strict=False)
+            zip((*parents, child), np.asarray(families.stride)[families.end[number] :].tolist(), strict=False)
         )
-        places = [
+        offsets = [
             steps[self.slot_of(name)] * np.arange(len(self.values_of(name)), dtype=np.longlong)
             for name in (*self.structure.parents(variable), variable)
         ]
-        places[0] += families.base[place]
-        return places
+        offsets[0] += families.base[number]
+        return offsets
 
     @property
     def weight(self) -> float:
@@ -572,12 +574,12 @@ class FamilyCounts(CountStore):
     # -- merging and state --------------------------------------------------------------------------------------------
 
     def content(self) -> StoreContent:
-        held = super().content()
+        content = super().content()
         structures = {
             name: None if structure is None else structure.to_json()
             for name, structure in (("structure", self.structure), ("tried", self.tried))
         }
-        return held._replace(parts=held.parts | structures | {"since": self.since})
+        return content._replace(parts=content.parts | structures | {"since": self.since})
 
     def merge(self, other: CountStore) -> None:
         """Add the counts of another store of the same structure, by name.
@@ -612,7 +614,7 @@ class FamilyCounts(CountStore):
                 type(self.since) is int and 0 <= self.since <= self.tables.clock + 1,
                 f"{self.since!r} is not the time of a change",
             )
-            self._places = self._places_in(families, structure)
+            self._family_numbers = self._family_numbers_in(families, structure)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> Self:

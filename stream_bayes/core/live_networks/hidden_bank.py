@@ -113,8 +113,10 @@ class HiddenBank:
             metas, arrays = state["meta"]["chains"], dict(state["arrays"])
             expect(len(metas) == len(self.chains), "it has other numbers of states")
             for k, (chain, meta) in enumerate(zip(self.chains, metas, strict=True)):
-                own = {name: arrays.pop(name) for name in [*arrays] if name.startswith(f"{k}_")}
-                chain.load({"meta": meta, "arrays": {name.partition("_")[2]: a for name, a in own.items()}})
+                chain_arrays = {name: arrays.pop(name) for name in [*arrays] if name.startswith(f"{k}_")}
+                chain.load(
+                    {"meta": meta, "arrays": {name.partition("_")[2]: a for name, a in chain_arrays.items()}}
+                )
                 pairs = zip(chain.emissions, self.chains[0].emissions, strict=True)
                 is_like = all(one is other if one is None else one.is_like(other) for one, other in pairs)
                 expect(is_like, "its chains name other values")

@@ -310,11 +310,11 @@ class HiddenChain:
                 expect(fits, "its variables have names where numbers are, or numbers where names are")
                 if (emission := self.emissions[k]) is not None:
                     emission.load(saved)
-            for name, own in self._arrays().items():
+            for name, target in self._arrays().items():
                 array = arrays.pop(name)
-                expect(array.dtype == np.float64 and array.shape == own.shape, f"{name} has another shape")
+                expect(array.dtype == np.float64 and array.shape == target.shape, f"{name} has another shape")
                 expect(bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
-                own[...] = array
+                target[...] = array
             expect(not arrays, "it holds further arrays")
             for counts in (self.starts, self.moves):
                 expect(bool((counts >= 0.0).all()), "its counts are negative")

@@ -65,9 +65,9 @@ class LabelledCounts(CountStore):
         if not wanted or (before is not None and before.families == wanted):
             return before
         made = self.choose(wanted)
-        held = set() if before is None else set(before.families)
+        counted = set() if before is None else set(before.families)
         for f, family in enumerate(wanted):
-            if family not in held:
+            if family not in counted:
                 made.since[f] = 0  # no event before had all its features
         return made
 
@@ -128,15 +128,15 @@ class LabelledCounts(CountStore):
     def wanted_families(self) -> list[Family]:
         """Return the families of two features or more of which all have been seen."""
         features = self.encoder.features
-        found: list[Family] = []
+        families: list[Family] = []
         for structure in (self.structure, self.tried):
             if structure is None:
                 continue
             for variable in structure.variables:
                 members = members_of(structure, variable, self.target)
                 if len(members) > 1 and all(name in features for name in members):
-                    found.append(self.family_of(members, variable))
-        return list(dict.fromkeys(found))
+                    families.append(self.family_of(members, variable))
+        return list(dict.fromkeys(families))
 
     def family_of(self, members: tuple[Value, ...], variable: Value) -> Family:
         """Return the family of some features by slots. The family of the class's parents has the last one as child."""
@@ -146,14 +146,14 @@ class LabelledCounts(CountStore):
         return int(features[child].slot), tuple(sorted(slots))
 
     def content(self) -> StoreContent:
-        held = super().content()
+        content = super().content()
         if self.window is None:
-            return held
+            return content
         structures = {
             name: None if structure is None else structure.to_json()
             for name, structure in (("structure", self.structure), ("tried", self.tried))
         }
-        return held._replace(parts=held.parts | structures)
+        return content._replace(parts=content.parts | structures)
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store of the same configuration from a state; raise `BadState` if it is not valid."""

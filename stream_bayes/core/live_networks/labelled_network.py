@@ -127,7 +127,7 @@ class LabelledNetwork:
         codes, weight, _ = families.rows_of(families.families.index((child, parents)))
         by_slot = {int(features[name].slot): name for name in members}
         order = [by_slot[slot] for slot in (*parents, child)]
-        found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
-        places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
-        found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
-        return found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
+        counted = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
+        positions = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
+        counted[positions] = weight[:, self._held[order[-1]]][:, :, self._labels]
+        return counted.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit

@@ -324,14 +324,14 @@ class MixedCounts:
         limit = self.declared.max_values.get(v, self.max_values)
         if limit is None and v not in self.declared.closed:
             return name
-        known = self.values_of(v, held=False)
-        if name in known:
+        names = self.values_of(v, only_held=False)
+        if name in names:
             return name
         if v in self.declared.closed:
             raise BadValue(
-                f"feature {shown(v)}: {shown(name)} is not among the declared values {shown(known)}"
+                f"feature {shown(v)}: {shown(name)} is not among the declared values {shown(names)}"
             )
-        return name if limit is None or len(known) < limit else REST
+        return name if limit is None or len(names) < limit else REST
 
     def note_kinds(self, values: Mapping[Value, Any]) -> None:
         """Take the kinds of new variables from an event."""
@@ -446,12 +446,12 @@ class MixedCounts:
         names = values if configuration is not None else [value[0] for value in values]
         return {value: cell for value, cell in zip(names, cells, strict=True) if cell > 0.0}
 
-    def values_of(self, v: Value, *, held: bool = True) -> list[Value]:
-        """Return the values of a nominal variable that were declared or are held, or with `held=False` ever were."""
+    def values_of(self, v: Value, *, only_held: bool = True) -> list[Value]:
+        """Return the values of a nominal variable that are declared or held; without `only_held`, that ever were."""
         values = {*self.declared.states.get(v, ()), *self.counts(v)}
-        if not held and self._name[v] in self.alone.encoder.features:
+        if not only_held and self._name[v] in self.alone.encoder.features:
             values |= {value[0] for value in self.alone.encoder.features[self._name[v]].vocabulary.values}
-        return sorted(values - ({REST} if not held else set()), key=name_order)
+        return sorted(values - ({REST} if not only_held else set()), key=name_order)
 
     def marginal(self, v: Value) -> Marginal:
         """Return what is known of a numeric variable by itself."""
@@ -504,8 +504,8 @@ class MixedCounts:
     def changes_of_names(self, v: Value) -> tuple[int, int]:
         """Return what differs whenever a nominal variable holds other values than before."""
         feature = self.alone.encoder.features.get(self._name[v])
-        held = 0 if feature is None else int(self.alone.tables.values.distinct[feature.slot])
-        return self._losses, held
+        distinct = 0 if feature is None else int(self.alone.tables.values.distinct[feature.slot])
+        return self._losses, distinct
 
     # -- one family ---------------------------------------------------------------------------------------------------
 
@@ -602,12 +602,12 @@ class MixedCounts:
             stores = self._stores()
             expect(set(meta["stores"]) == set(stores), "it has the families of another structure")
             for name, store in stores.items():
-                own = {
+                store_arrays = {
                     key.removeprefix(f"{name}-"): array
                     for key, array in arrays.items()
                     if key.startswith(f"{name}-")
                 }
-                store.load({"meta": meta["stores"][name], "arrays": own})
+                store.load({"meta": meta["stores"][name], "arrays": store_arrays})
 
     def _saved_row(self, v: Value, values: Values, weight: float) -> list[Any]:
         return [[tagged(values[each]) for each in (*self.structure.parents(v), v)], weight]

@@ -134,15 +134,15 @@ class LiveFamilies(MixedFamilies):
 
     def __init__(self, counts: MixedCounts, strength: float) -> None:
         super().__init__(counts, strength)
-        self._held: dict[Value, tuple[tuple[int, int], list[Value]]] = {}
+        self._states_read: dict[Value, tuple[tuple[int, int], list[Value]]] = {}
         self._read: dict[Value, NumericFamily] = {}
 
     def states(self, v: Value) -> list[Value]:
         changes = self.counts.changes_of_names(v)
-        held = self._held.get(v)
-        if held is None or held[0] != changes:
-            held = self._held[v] = changes, self.counts.values_of(v)
-        return held[1]
+        cached = self._states_read.get(v)
+        if cached is None or cached[0] != changes:
+            cached = self._states_read[v] = changes, self.counts.values_of(v)
+        return cached[1]
 
     def log_density(self, v: Value, values: Mapping[Value, Any]) -> float:
         counts = self.counts

@@ -31,12 +31,12 @@ def novel_values(network: CountedNetwork, x: Mapping[Any, Any]) -> dict[Value, V
     BadValue
         If a value is a held one under another type, as True is the text `"True"`.
     """
-    found = {}
+    novel = {}
     encoder = network.counts.encoder
-    for name, given in x.items():
-        if name not in network.structure or is_missing(given) or encoder.features[name].measured:
+    for name, read in x.items():
+        if name not in network.structure or is_missing(read) or encoder.features[name].measured:
             continue
-        value = canonical(given, feature=name)
+        value = canonical(read, feature=name)
         states = network.states[name]
         if value in states or encoder.features[name].vocabulary.other >= 0:
             continue
@@ -46,8 +46,8 @@ def novel_values(network: CountedNetwork, x: Mapping[Any, Any]) -> dict[Value, V
                 f"variable {shown(name)}: got {shown(value)} of type {type(value).__name__}; the network holds "
                 f"{shown(same)} of type {type(same).__name__}; convert one of them"
             )
-        found[name] = value
-    return found
+        novel[name] = value
+    return novel
 
 
 def novel_share(network: CountedNetwork, variable: Value) -> float:
@@ -69,5 +69,5 @@ def novel_share(network: CountedNetwork, variable: Value) -> float:
         return 0.0
     weights = counts.weights_of_values(variable)
     held_once = np.count_nonzero((weights > 0.0) & (weights <= 1.0))
-    total = float(weights.sum()) + (network.weight if network.given is not None else 0.0)
+    total = float(weights.sum()) + (network.weight if network.prior is not None else 0.0)
     return min(max(float(held_once), LEAST_HELD_ONCE) / total, 1.0) if total > 0.0 else 1.0

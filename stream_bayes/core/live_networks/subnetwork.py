@@ -18,11 +18,11 @@ __all__ = ["Subnetwork"]
 
 
 class Subnetwork:
-    """The families of a network that P(class | known) depends on.
+    """The families of a network that P(class | observed) depends on.
 
-    All other tables are constant in the class and left out. A known parent whose own table is left out becomes a root
-    with a uniform distribution. `whole` is the network, `target` the class. `known` are the variables whose values will
-    be given. `memory_budget` is the most bytes that exact answers may take, as `Inference` takes it.
+    All other tables are constant in the class and left out. An observed parent whose own table is left out becomes a
+    root with a uniform distribution. `whole` is the network, `target` the class. `observed` are the variables whose
+    values will be given. `memory_budget` is the most bytes that exact answers may take, as `Inference` takes it.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class Subnetwork:
     """
 
     def __init__(
-        self, whole: LabelledNetwork, target: Value, known: frozenset[Value], memory_budget: int | None
+        self, whole: LabelledNetwork, target: Value, observed: frozenset[Value], memory_budget: int | None
     ) -> None:
         names = whole.structure.variables
-        places = {name: place for place, name in enumerate(names)}
-        parents = [[places[parent] for parent in whole.structure.parents(name)] for name in names]
-        needed = needed_families(parents, places[target], {places[name] for name in known})
+        positions = {name: position for position, name in enumerate(names)}
+        parents = [[positions[parent] for parent in whole.structure.parents(name)] for name in names]
+        needed = needed_families(parents, positions[target], {positions[name] for name in observed})
         self.ready = False
         self._whole = whole
         self._target = target
@@ -65,5 +65,5 @@ class Subnetwork:
     def scores(self, evidence: Mapping[Value, Value], labels: list[Value]) -> list[float]:
         """Return log P(class, evidence) for each class, up to a term that all classes share."""
         assert self._engine is not None, "call read() first"
-        known = {name: value for name, value in evidence.items() if name in self.structure}
-        return [self._engine.log_probability({**known, self._target: label}) for label in labels]
+        inside = {name: value for name, value in evidence.items() if name in self.structure}
+        return [self._engine.log_probability({**inside, self._target: label}) for label in labels]

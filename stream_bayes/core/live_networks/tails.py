@@ -92,11 +92,11 @@ def log_tails(counts: FamilyCounts, x: Mapping[Any, Any]) -> dict[Value, float]:
     if counts.tables.bins is None:
         return {}
     logs = {}
-    for v, given in x.items():
-        if v not in counts.structure or isinstance(given, Mapping) or is_missing(given):
+    for v, value in x.items():
+        if v not in counts.structure or isinstance(value, Mapping) or is_missing(value):
             continue
         cuts = _cuts_of(counts, v)
-        if cuts and not cuts[0] <= (number := read_number(v, given, True)) < cuts[-1]:
+        if cuts and not cuts[0] <= (number := read_number(v, value, True)) < cuts[-1]:
             tails = tails_of(counts, v)
             assert tails is not None
             logs[v] = tails.log_factor(number)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROW_SEED", "Promise", "Traits", "is_led_by_order", "random_places"]
+__all__ = ["ROW_SEED", "Promise", "Traits", "is_led_by_order", "random_order"]
 
 ROW_SEED = 0  # of the random order of rows of a table, which is the same each time
 
@@ -63,12 +63,12 @@ def is_led_by_order(learner: Any) -> bool:
     return traits is not None and (traits.is_order_dependent or traits.learns_cut_points)
 
 
-def random_places(rows: int) -> NDArray[np.int64]:
-    """Return the places of the rows of a table in a random order, the same each time.
+def random_order(rows: int) -> NDArray[np.int64]:
+    """Return the numbers of the rows of a table in a random order, the same each time.
 
     Examples
     --------
-    >>> sorted(random_places(5).tolist()), (random_places(9) == random_places(9)).all()
+    >>> sorted(random_order(5).tolist()), (random_order(9) == random_order(9)).all()
     ([0, 1, 2, 3, 4], np.True_)
     """
     return np.random.default_rng(ROW_SEED).permutation(rows)

@@ -65,24 +65,24 @@ def table_of(
         table, starts = _whole(block, block.table, rows, width, scanner)
     else:
         table, starts = _by_row(block, labels, rows, width, scanner)
-    if found := first_bad_row(table, tolerance):
-        row, complaint = found
+    if bad_row := first_bad_row(table, tolerance):
+        row, complaint = bad_row
         scanner.fail(f"the table of {shown(child)}{_at(labels, row)}: {complaint}", int(starts[row]))
     return table.reshape(*shape, width)
 
 
 def _whole(
-    block: Distribution, given: BifRow, rows: int, width: int, scanner: Scanner
+    block: Distribution, numbers: BifRow, rows: int, width: int, scanner: Scanner
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    if len(given.values) != rows * width:
+    if len(numbers.values) != rows * width:
         scanner.fail(
             f"the table of {shown(block.child.text)}: expected {rows * width} numbers, {width} for each of {rows} "
-            f"combinations of its parents' labels; got {len(given.values)}",
-            given.start,
+            f"combinations of its parents' labels; got {len(numbers.values)}",
+            numbers.start,
         )
     # In the format the labels of the first variable, the child, vary slowest.
-    table = np.ascontiguousarray(np.array(given.values).reshape(width, rows).T)
-    return table, np.full(rows, given.start)
+    table = np.ascontiguousarray(np.array(numbers.values).reshape(width, rows).T)
+    return table, np.full(rows, numbers.start)
 
 
 def _by_row(
@@ -90,12 +90,12 @@ def _by_row(
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     child = block.child.text
     codes = [{label: code for code, label in enumerate(several)} for several in labels]
-    given: dict[int, BifRow] = {}
+    by_index: dict[int, BifRow] = {}
     for row in block.rows:
-        place = _place(block, row, codes, scanner)
-        if place in given:
-            scanner.fail(f"the table of {shown(child)}{_at(labels, place)} is given twice", row.start)
-        given[place] = row
+        index = _row_index(block, row, codes, scanner)
+        if index in by_index:
+            scanner.fail(f"the table of {shown(child)}{_at(labels, index)} is given twice", row.start)
+        by_index[index] = row
     for row in (*block.rows, *([] if block.default is None else [block.default])):
         if len(row.values) != width:
             scanner.fail(
@@ -108,19 +108,19 @@ def _by_row(
     if block.default is not None:
         table[:] = block.default.values
         starts[:] = block.default.start
-    elif len(given) < rows:
-        absent = next(row for row in range(rows) if row not in given)
+    elif len(by_index) < rows:
+        absent = next(row for row in range(rows) if row not in by_index)
         scanner.fail(
             f"the table of {shown(child)}{_at(labels, absent)} is missing; give it, or a 'default' entry",
             block.child.start,
         )
-    places = list(given)
-    table[places] = [row.values for row in given.values()] if given else np.empty((0, width))
-    starts[places] = [row.start for row in given.values()]
+    indices = list(by_index)
+    table[indices] = [row.values for row in by_index.values()] if by_index else np.empty((0, width))
+    starts[indices] = [row.start for row in by_index.values()]
     return table, starts
 
 
-def _place(block: Distribution, row: BifRow, codes: list[dict[str, int]], scanner: Scanner) -> int:
+def _row_index(block: Distribution, row: BifRow, codes: list[dict[str, int]], scanner: Scanner) -> int:
     """Return the number of a row among all combinations of the parents' labels; the last parent varies fastest."""
     if len(row.labels) != len(codes):
         scanner.fail(
@@ -128,20 +128,20 @@ def _place(block: Distribution, row: BifRow, codes: list[dict[str, int]], scanne
             f"got {len(row.labels)}",
             row.start,
         )
-    place = 0
-    for parent, label, known in zip(block.parents, row.labels, codes, strict=True):
-        code = known.get(label.text)
+    index = 0
+    for parent, label, by_label in zip(block.parents, row.labels, codes, strict=True):
+        code = by_label.get(label.text)
         if code is None:
             scanner.fail(
-                f"{shown(parent.text)} has no label {label}; it has {shown(list(known))}", label.start
+                f"{shown(parent.text)} has no label {label}; it has {shown(list(by_label))}", label.start
             )
-        place = place * len(known) + code
-    return place
+        index = index * len(by_label) + code
+    return index
 
 
 def _at(labels: list[Sequence[str]], row: int) -> str:
     """Return the labels of the parents in a row, for a message."""
     if not labels:
         return ""
-    places = map(int, np.unravel_index(row, [len(several) for several in labels]))
-    return f", row {shown(tuple([several[place] for several, place in zip(labels, places, strict=True)]))}"
+    codes = map(int, np.unravel_index(row, [len(several) for several in labels]))
+    return f", row {shown(tuple([several[code] for several, code in zip(labels, codes, strict=True)]))}"

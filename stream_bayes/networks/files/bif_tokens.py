@@ -94,11 +94,11 @@ class Scanner:
 
     def names(self, what: str, close: str) -> list[Token]:
         """Consume names and the mark that closes them; return the names. Commas count as white space."""
-        found = []
+        tokens = []
         while not self.accept(close):
             if not self.accept(","):
-                found.append(self.name(f"{what} or {close!r}"))
-        return found
+                tokens.append(self.name(f"{what} or {close!r}"))
+        return tokens
 
     def numbers(self) -> list[float]:
         """Consume numbers, with or without commas, and the semicolon after them; return the numbers."""
@@ -107,28 +107,28 @@ class Scanner:
         # errors is read by token.
         if plain := _PLAIN_NUMBERS.match(self.text, self.next.start):
             try:
-                found = list(map(float, plain[0][:-1].replace(",", " ").split()))
+                numbers = list(map(float, plain[0][:-1].replace(",", " ").split()))
             except ValueError:
                 pass
             else:
                 self.next = self._token_at(plain.end())
-                return found
-        found = []
+                return numbers
+        numbers = []
         while not self.accept(";"):
             if not self.accept(","):
                 if self.next.kind != "word" or not is_number_text(self.next.text):
                     self.fail(f"expected a number or ';', got {self.next}")
-                found.append(float(self.next_token().text))
-        return found
+                numbers.append(float(self.next_token().text))
+        return numbers
 
     def property(self) -> str:
         """Consume the keyword and its text up to the semicolon; return the text unchanged."""
         # Search from the end of the keyword: the text need not consist of whole tokens.
-        found = _PROPERTY.match(self.text, self._end)
-        if found is None:
+        match = _PROPERTY.match(self.text, self._end)
+        if match is None:
             self.fail("this property has no end: expected ';'")
-        self.next = self._token_at(found.end())
-        return found[1].strip()
+        self.next = self._token_at(match.end())
+        return match[1].strip()
 
     def fail(self, message: str, start: int | None = None) -> NoReturn:
         """Raise `BadFormat` at a position, by default that of the next token."""
@@ -137,8 +137,8 @@ class Scanner:
 
     def _token_at(self, start: int) -> Token:
         start = _BETWEEN.match(self.text, start).end()  # type: ignore[union-attr]  # it matches nothing, too
-        found = _TOKEN.match(self.text, start)
-        if found is None:
+        match = _TOKEN.match(self.text, start)
+        if match is None:
             if start < len(self.text):
                 what = "comment has no end: expected '*/'"
                 if self.text[start] == '"':
@@ -146,9 +146,9 @@ class Scanner:
                 self.fail(f"this {what}", start)
             self._end = start
             return Token("end", "", start)
-        self._end = found.end()
-        kind = found.lastgroup or ""
-        text = found[kind]
+        self._end = match.end()
+        kind = match.lastgroup or ""
+        text = match[kind]
         return Token(kind, _ESCAPE.sub(r"\1", text) if kind == "quoted" else text, start)
 
 

@@ -58,17 +58,17 @@ class _NetReader:
         while True:
             start = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
             line += text.count("\n", at, start)
-            found = _TOKEN.match(text, start)
-            if found is None:
+            match = _TOKEN.match(text, start)
+            if match is None:
                 if start < len(text):
                     self.parts.fail(line, f"this quote has no end: {shown(text[start : start + 20])}")
                 while True:
                     yield NetToken("end", END, line)
-            kind = found.lastgroup or ""
-            piece = found[kind]
+            kind = match.lastgroup or ""
+            piece = match[kind]
             yield NetToken(kind, re.sub(r"\\(.)", r"\1", piece) if kind == "quoted" else piece, line)
-            line += found[0].count("\n")
-            at = found.end()
+            line += match[0].count("\n")
+            at = match.end()
 
     def take(self) -> NetToken:
         """Consume the next token and return it."""
@@ -99,16 +99,16 @@ class _NetReader:
 
     def attributes(self) -> dict[str, Any]:
         """Consume `{ name = value; ... }` and return the values: texts, and lists of them."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         self.expect("{")
         while not self.accept("}"):
             name = self.name("an attribute or '}'")
             self.expect("=")
-            if name in found:
+            if name in values:
                 self.fail(f"the attribute {shown(name)} is given twice")
-            found[name] = self._value()
+            values[name] = self._value()
             self.expect(";")
-        return found
+        return values
 
     def _value(self) -> Any:
         if not self.accept("("):
@@ -253,8 +253,8 @@ def _node_block(word: str, name: str, attributes: list[str]) -> list[str]:
 
 
 def _potential(child: str, parents: list[str], data: str) -> list[str]:
-    given = f" | {' '.join(parents)}" if parents else ""
-    return [f"potential ({child}{given})", "{", *([] if data == "()" else [f"  data = {data};"]), "}"]
+    condition = f" | {' '.join(parents)}" if parents else ""
+    return [f"potential ({child}{condition})", "{", *([] if data == "()" else [f"  data = {data};"]), "}"]
 
 
 def _nested(values: Any) -> str:

@@ -36,14 +36,14 @@ def to_pgmpy(network: DiscreteNetwork | SupportsToNetwork) -> Any:
         from pgmpy.models import DiscreteBayesianNetwork
     except ImportError:
         raise MissingPackage("to_pgmpy needs pgmpy; install it with: pip install pgmpy") from None
-    given = _network(network)
+    discrete = _network(network)
     model = DiscreteBayesianNetwork()
-    model.add_nodes_from(given.structure.variables)
-    for child in given.structure.variables:
-        model.add_edges_from([(parent, child) for parent in given.structure.parents(child)])
-    for variable in given.structure.variables:
-        parents = given.structure.parents(variable)
-        table = given.tables[variable]
+    model.add_nodes_from(discrete.structure.variables)
+    for child in discrete.structure.variables:
+        model.add_edges_from([(parent, child) for parent in discrete.structure.parents(child)])
+    for variable in discrete.structure.variables:
+        parents = discrete.structure.parents(variable)
+        table = discrete.tables[variable]
         model.add_cpds(
             TabularCPD(
                 variable,
@@ -51,7 +51,7 @@ def to_pgmpy(network: DiscreteNetwork | SupportsToNetwork) -> Any:
                 table.reshape(-1, table.shape[-1]).T,
                 evidence=list(parents),
                 evidence_card=list(table.shape[:-1]),
-                state_names={v: list(given.states[v]) for v in (*parents, variable)},
+                state_names={v: list(discrete.states[v]) for v in (*parents, variable)},
             )
         )
     return model
@@ -85,7 +85,7 @@ def from_pgmpy(model: Any) -> DiscreteNetwork:
 
 def _table_of(cpd: Any, states: dict[Any, list[Any]]) -> Any:
     """Return a table of pgmpy with the variable's axis last. A table may order a parent's labels in its own way."""
-    places = []
+    positions = []
     for variable in cpd.variables:
         labels = list(cpd.state_names[variable])
         if sorted(map(repr, labels)) != sorted(map(repr, states[variable])):
@@ -93,8 +93,8 @@ def _table_of(cpd: Any, states: dict[Any, list[Any]]) -> Any:
                 f"the table of {shown(cpd.variable)} has the labels {shown(labels)} of {shown(variable)}, whose own "
                 f"table has {shown(states[variable])}; correct one of them"
             )
-        places.append([labels.index(label) for label in states[variable]])
-    return np.moveaxis(np.asarray(cpd.values, np.float64)[np.ix_(*places)], 0, -1)
+        positions.append([labels.index(label) for label in states[variable]])
+    return np.moveaxis(np.asarray(cpd.values, np.float64)[np.ix_(*positions)], 0, -1)
 
 
 def to_pyagrum(network: DiscreteNetwork | SupportsToNetwork) -> Any:
@@ -109,17 +109,19 @@ def to_pyagrum(network: DiscreteNetwork | SupportsToNetwork) -> Any:
         import pyagrum
     except ImportError:
         raise MissingPackage("to_pyagrum needs pyAgrum; install it with: pip install pyagrum") from None
-    given = _network(network)
-    variables = given.structure.variables
+    discrete = _network(network)
+    variables = discrete.structure.variables
     names = dict(zip(variables, spelled(variables), strict=True))
-    model = pyagrum.BayesNet(given.name)
+    model = pyagrum.BayesNet(discrete.name)
     for v in variables:
-        model.add(pyagrum.LabelizedVariable(names[v], names[v], spelled(given.states[v])))
+        model.add(pyagrum.LabelizedVariable(names[v], names[v], spelled(discrete.states[v])))
     for child in variables:
-        for parent in given.structure.parents(child):
+        for parent in discrete.structure.parents(child):
             model.addArc(names[parent], names[child])
     for v in variables:
-        _fill(model.cpt(names[v]), [names[u] for u in (*given.structure.parents(v), v)], given.tables[v])
+        _fill(
+            model.cpt(names[v]), [names[u] for u in (*discrete.structure.parents(v), v)], discrete.tables[v]
+        )
     return model
 
 

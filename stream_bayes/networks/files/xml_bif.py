@@ -67,16 +67,16 @@ def draft_of_xml_bif(data: bytes, source: str) -> DiagramDraft:
 
 def _read_definition(parts: DiagramDraft, element: XmlElement, utilities: Mapping[str, int]) -> None:
     name = _one(parts, element, "FOR").text
-    given = [each.text for each in element.named("GIVEN")]
+    parents = [each.text for each in element.named("GIVEN")]
     if name in parts.knowing:
-        parts.knowing[name] = given
+        parts.knowing[name] = parents
         return
     table = _one(parts, element, "TABLE")
     numbers = [parts.number(text, table.line) for text in table.text.split()]
     if name in utilities:
-        parts.add_utility(name, given, numbers, utilities[name])
+        parts.add_utility(name, parents, numbers, utilities[name])
     else:
-        parts.add_table(name, given, numbers, element.line)
+        parts.add_table(name, parents, numbers, element.line)
 
 
 def _one(parts: DiagramDraft, element: XmlElement, tag: str) -> XmlElement:
@@ -98,8 +98,8 @@ def xml_bif_text(network: DiscreteNetwork) -> str:
         lines += _variable("nature", name[v], *_labels(network, v, name_type))
     for v in variables:
         numbers = network.tables[v].ravel().tolist()
-        given = [name[p] for p in network.structure.parents(v)]
-        lines += _definition(name[v], given, numbers, len(network.states[v]))
+        parents = [name[p] for p in network.structure.parents(v)]
+        lines += _definition(name[v], parents, numbers, len(network.states[v]))
     return "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
 
 
@@ -151,7 +151,7 @@ def _variable(kind: str, name: str, labels: Sequence[str], properties: Sequence[
     ]
 
 
-def _definition(name: str, given: Sequence[str], numbers: Sequence[float], width: int) -> list[str]:
+def _definition(name: str, parents: Sequence[str], numbers: Sequence[float], width: int) -> list[str]:
     """Return a definition with a table of rows of some width; without numbers, as of a decision, it has no table."""
     rows = "\n".join(
         " ".join(map(repr, numbers[start : start + width])) for start in range(0, len(numbers), width)
@@ -159,7 +159,7 @@ def _definition(name: str, given: Sequence[str], numbers: Sequence[float], width
     return [
         "<DEFINITION>",
         f"  <FOR>{name}</FOR>",
-        *(f"  <GIVEN>{parent}</GIVEN>" for parent in given),
+        *(f"  <GIVEN>{parent}</GIVEN>" for parent in parents),
         *([f"  <TABLE>{rows}</TABLE>"] if rows else []),
         "</DEFINITION>",
     ]
