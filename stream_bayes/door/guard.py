@@ -364,7 +364,7 @@ class _Guard:
         return Refused(
             413,
             "too-large",
-            f"expected a body of at most {most:,} bytes; send the events in several requests",
+            f"expected a body of at most {most:,} bytes; send less in one request",
         )
 
 

@@ -286,7 +286,7 @@ def produce(connection: Connection, topic: str, source: Source, limit: int | Non
 def produce_mails(
     connection: Connection,
     topic: str,
-    mails: Iterable[tuple[bytes, bytes]],
+    mails: Iterable[tuple[bytes, bytes | None]],
     *,
     label: str | None = None,
     labels: str | None = None,
@@ -295,7 +295,8 @@ def produce_mails(
 ) -> Produced:
     """Write mails, pairs of key and bytes, into a topic; with a label, also one for each into a topic of labels.
 
-    A mail may be written twice if the cluster does not answer. Mails that are too large for a record are skipped.
+    A mail may be written twice if the cluster does not answer. Skipped are mails that are too large for a record, and
+    None, which stands for what is no mail.
 
     Raises
     ------
@@ -313,7 +314,11 @@ def produce_mails(
     try:
         given = itertools.islice(mails, limit)
         while batch := list(itertools.islice(given, MAIL_BATCH)):
-            small = [(key, raw) for key, raw in batch if size_of(key, raw, []) <= max_message_bytes]
+            small = [
+                (key, raw)
+                for key, raw in batch
+                if raw is not None and size_of(key, raw, []) <= max_message_bytes
+            ]
             sends: list[Send] = [
                 (topic, _partition_of(key, topics[topic].partitions), key, raw, []) for key, raw in small
             ]

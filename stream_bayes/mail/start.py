@@ -32,6 +32,9 @@ OWN = b"x-stream-bayes"
 ANSWER_SECONDS = 30.0  # for the server
 MAX_ANSWER = 4096  # bytes
 MOST_TO_SERVER = 1 << 24  # bytes of a mail; larger ones are handled without the server
+NEVER_LEARNED = (
+    "nothing to forget: these messages were never learned or judged by the server, or too long ago"
+)
 ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r"}  # of a file's name, so that it takes one line
 
 HELP = """\
@@ -184,6 +187,9 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
             write_output((summary_of(outcomes) + "\n").encode())
         report_error(error)
         return ERROR
+    if verb == "forget" and "forgotten" not in outcomes:
+        report_error(ValueError(NEVER_LEARNED))
+        return ERROR
     return 0 if write_output((summary_of(outcomes) + "\n").encode()) else ERROR
 
 
@@ -232,7 +238,9 @@ def report_missing_server() -> int:
 def summary_of(outcomes: list[str]) -> str:
     """Return the line that `learn`, `correct` and `forget` print."""
     if "forgotten" in outcomes:
-        return f"{number_of(len(outcomes), 'message')} forgotten"
+        others = outcomes.count("unchanged")
+        note = f", {others:,} never learned" if others else ""
+        return f"{number_of(outcomes.count('forgotten'), 'message')} forgotten{note}"
     counts = {name: outcomes.count(name) for name in ("corrected", "learned", "unchanged")}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 

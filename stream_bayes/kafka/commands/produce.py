@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["produce"]
 
-# Readers of files of whole messages: each returns the (key, message) pairs of a file; None for a file of anything else.
-MESSAGE_FILES: Registry[Callable[[Path], Iterator[tuple[bytes, bytes]] | None]] = Registry(
+KeyedMessages = Iterator[
+    tuple[bytes, bytes | None]
+]  # with keys; None for what is no message, or has another label
+# Readers of files of whole messages, by the label that all of a file have. None for a file of anything else.
+MESSAGE_FILES: Registry[Callable[[Path, str | None], KeyedMessages | None]] = Registry(
     "kind of message files", "message_files"
 )
 
@@ -62,7 +65,8 @@ def produce(
 ) -> None:
     """Write the records of a file to a Kafka topic: rows as JSON objects, mails as they are with their ids as keys."""
     with exit_on_error():
-        messages = next((pairs for kind in MESSAGE_FILES.values() if (pairs := kind(file)) is not None), None)
+        kinds = MESSAGE_FILES.values()
+        messages = next((pairs for kind in kinds if (pairs := kind(file, label)) is not None), None)
         is_mail = messages is not None
         if (label is None) != (labels is None):
             raise BadValue(
@@ -101,7 +105,9 @@ def produce(
                 "limit": limit,
                 "max_message_bytes": most,
             }
-            _report(topic, produce_mails(connection, topic, messages, **settings), "too large", json)
+            _report(
+                topic, produce_mails(connection, topic, messages, **settings), "too large or no mail", json
+            )
             return
         kind = format_of(file)
         if kind == "csv":

@@ -14,7 +14,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.mail.commands.options import UserHomeOptions
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.start import without_own_fields
+from stream_bayes.mail.start import report_error, without_own_fields
 from stream_bayes.mail.streams.mailbox import mails
 
 __all__ = ["explain", "print_mail_explanation", "print_mail_in_file"]
@@ -28,16 +28,17 @@ def explain(
 ) -> None:
     """Show the tokens that decided the verdict on a message, and the weight of each."""
     with exit_on_error():
-        mail = next(mails(file), None)
-        raw = without_own_fields(b"" if mail is None else mail.raw)
-        print_mail_explanation(home.load().explain_one(raw), json)
+        print_mail_in_file(home.load(), file, json)
 
 
 def print_mail_in_file(model: SpamFilter, file: str, json: bool) -> None:
     """Print the verdict of a filter on the message in a file, or on standard input for `-`."""
-    mail = next(mails(file), None)
+    found = mails(file)
+    mail = next(found, None)
     if mail is None:
         raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
+    if next(found, None) is not None:
+        report_error(BadValue(f"{file} holds more than one message; this is the first, {mail.place}"))
     print_mail_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 

@@ -13,7 +13,7 @@ from stream_bayes.mail.commands.options import ATTACHED, UserHomeOptions, report
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.server.filter_service import FilterService
 from stream_bayes.mail.start import (
-    number_of,
+    NEVER_LEARNED,
     report_error,
     summary_of,
 )
@@ -117,10 +117,14 @@ def forget(
     """Remove everything that messages added to the filter, as if they had never been learned."""
     with exit_on_error():
         service = FilterService(home.open())
-        done = 0
+        outcomes: list[str] = []
         for given in what:
-            for raw in [found.raw for found in mails(given)] if mail else [None]:
-                service.forget(given, home.user) if raw is None else service.forget_mail(raw, home.user)
-                done += 1
+            if mail:
+                outcomes += [service.forget_mail(each.raw, home.user) for each in mails(given)]
+            else:
+                service.forget(given, home.user)
+                outcomes.append("forgotten")
         service.close()
-        typer.echo(f"{number_of(done, 'message')} forgotten")
+        if "forgotten" not in outcomes:
+            raise BadValue(NEVER_LEARNED if outcomes else f"no message found in {', '.join(what)}")
+        typer.echo(summary_of(outcomes))

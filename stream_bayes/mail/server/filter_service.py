@@ -232,15 +232,21 @@ class FilterService:
                 self._change([Change("forget", name)], user)
             self._held.remove([held_name(name, user)])
 
-    def forget_mail(self, raw: bytes, user: str | None = None) -> None:
-        """Remove everything that a mail added, by its header's id or its content. Raises as `forget` does."""
+    def forget_mail(self, raw: bytes, user: str | None = None) -> str:
+        """Remove everything that a mail added, by its header's id or its content. Return "forgotten", or "unchanged" if
+        it was neither learned nor judged lately.
+        """
         plain = without_own_fields(raw)
         names = [*self._named(raw), id_of_mail(plain)]
         with self._turn:
             self._opened.catch_up()
             label_of = self._label_of(user)
             known = [name for name in names if label_of(name) is not None]
-            self.forget(known[0] if known else names[0], user)
+            try:
+                self.forget(known[0] if known else names[0], user)
+            except NotLearned:
+                return "unchanged"
+        return "forgotten"
 
     def _learn(self, name: str, label: str, tokens: dict[str, int], user: str | None) -> None:
         """Learn a mail by its tokens, now."""

@@ -4,7 +4,7 @@ r"""The server of a filter: its own protocol over a Unix socket, and on request 
     STREAM-BAYES 1 learn spam 1732\n and so many bytes    OK learned\n, or corrected, or unchanged
     STREAM-BAYES 1 correct ham 9f86d081\n                 the same
     STREAM-BAYES 1 forget 9f86d081\n                      OK forgotten\n
-    STREAM-BAYES 1 forget-mail 1732\n and so many bytes   the same
+    STREAM-BAYES 1 forget-mail 1732\n and so many bytes   the same, or OK unchanged\n
     STREAM-BAYES 1 forget-user ann\n                      OK forgotten 3\n: mails that the site had learned from ann
     STREAM-BAYES 1 classify 1732 user=ann\n and so on     any of these for a user
 
@@ -338,8 +338,7 @@ def _done(words: list[str], mail: Callable[[str], bytes], service: FilterService
             service.forget(name, user)
             return ("forgotten",)
         case ["forget-mail", size]:
-            service.forget_mail(mail(size), user)
-            return ("forgotten",)
+            return (service.forget_mail(mail(size), user),)
         case ["forget-user", name]:
             return ("forgotten", str(service.forget_user(name)))
         case _:

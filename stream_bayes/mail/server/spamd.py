@@ -20,7 +20,7 @@ from stream_bayes.door.input_budget import MemoryBudget, MemoryFull, Reservation
 from stream_bayes.door.query_numbers import whole_number
 from stream_bayes.door.refusals import Refusals
 from stream_bayes.door.request_reading import RequestReader
-from stream_bayes.errors import BadValue, NotLearned, StreamBayesError
+from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.mail.filter.verdict import Judgement
 from stream_bayes.mail.server.callers import Caller, NotAllowed
 from stream_bayes.mail.server.filter_service import FilterService
@@ -250,11 +250,8 @@ def _tell(service: FilterService, raw: bytes, request: _Request) -> Response:
     }
     label = request.headers.get("message-class", "").lower()
     if "local" in where["remove"]:
-        try:
-            service.forget_mail(raw, request.user)
-        except NotLearned:  # spamc reports this as "Message was already un/learned"
-            return [], b""
-        return ["DidRemove: local"], b""
+        # Without a header spamc reports that the message was already un/learned.
+        return (["DidRemove: local"] if service.forget_mail(raw, request.user) == "forgotten" else []), b""
     if "local" not in where["set"]:
         raise _Refused(USAGE, "TELL: expected Set: local or Remove: local; reports to others are not made")
     if label not in service.classes:

@@ -78,6 +78,7 @@ OTHER_KINDS = {
     b"\x7fELF": "a program",
     b"SQLite format 3": "a database",
 }
+DELIVERED = ("cur", "new")  # folders of a Maildir that hold mails
 TABLE_ENDINGS = (".csv", ".tsv")
 MAIL_ENDINGS = (".mbox", ".eml")  # of files that commands write to topics as mails
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
@@ -132,9 +133,12 @@ def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
                 if file == Path(path):
                     raise
                 continue  # a mail program has moved it since it was listed
+            # Mail programs and archives lay lists, rules and notes beside mails; into a Maildir, mails are delivered.
+            is_one_of_many = file != Path(path) and file.parent.name not in DELIVERED
             with opened:
                 for mail in _in_file(opened, opened, str(file), label):
-                    yield mail._replace(done=done + mail.done)
+                    refusal = mail.refusal or (_refusal_among_others(mail.raw) if is_one_of_many else "")
+                    yield mail._replace(done=done + mail.done, refusal=refusal)
                 done += os.fstat(opened.fileno()).st_size
     except (
         OSError,
@@ -148,11 +152,16 @@ def mails(path: str | Path, label: str | None = None) -> Iterator[Mail]:
         raise SourceError(f"{path}: cannot be read: {error}") from error
 
 
-def keyed_mails(file: Path) -> Iterator[tuple[bytes, bytes]] | None:
-    """Return the mails of a mailbox or directory with their ids as keys; None for a file of anything else."""
+def keyed_mails(file: Path, label: str | None = None) -> Iterator[tuple[bytes, bytes | None]] | None:
+    """Return the mails of a mailbox or directory with their ids as keys, and None in place of each that is refused;
+    None for a file of anything else.
+    """
     if not file.is_dir() and not any(suffix.lower() in MAIL_ENDINGS for suffix in file.suffixes):
         return None
-    return ((id_of_mail(mail.raw).encode(), mail.raw) for mail in mails(file))
+    return (
+        (mail.place.encode(), None) if mail.refusal else (id_of_mail(mail.raw).encode(), mail.raw)
+        for mail in mails(file, label)
+    )
 
 
 def size_of(paths: Iterable[str | Path]) -> int | None:
@@ -191,7 +200,7 @@ def _files_below(path: Path, seen: set[Path]) -> Iterator[Path]:
     if resolved in seen:
         return
     seen.add(resolved)
-    delivered = [path / "cur", path / "new"] if (path / "cur").is_dir() else []
+    delivered = [path / name for name in DELIVERED] if (path / "cur").is_dir() else []
     for folder in delivered or [path]:
         for one in sorted(folder.iterdir()) if folder.is_dir() else []:
             if one.name.startswith("."):
@@ -244,12 +253,14 @@ def _packing_of(info: zipfile.ZipInfo) -> str:
 
 
 def _archived(found: Iterator[Mail]) -> Iterator[Mail]:
-    """Yield the messages of a file in an archive: there a text without headers is none."""
+    """Yield the messages of a file in an archive."""
     for mail in found:
-        refusal = mail.refusal or refusal_of(mail.raw)
-        if not refusal and not _FIELD.match(mail.raw):
-            refusal = "a text without headers, in an archive"
-        yield mail._replace(refusal=refusal)
+        yield mail._replace(refusal=mail.refusal or refusal_of(mail.raw) or _refusal_among_others(mail.raw))
+
+
+def _refusal_among_others(raw: bytes) -> str:
+    """Return why one of many files is no mail: there a text without headers is none."""
+    return "" if _FIELD.match(raw) else "a text without headers: name its file to learn it"
 
 
 def _peeked(stream: IO[bytes], size: int) -> bytes:

@@ -140,6 +140,18 @@ def test_explanations_name_tokens(home: Path, tmp_path: Path) -> None:
     assert sum(row["adds"] for row in reported["tokens"]) == pytest.approx(reported["score"])
 
 
+def test_of_a_box_the_first_message_is_explained_and_the_others_are_mentioned(
+    home: Path, boxes: Path
+) -> None:
+    done = run("spam", "explain", boxes / "ham.mbox", "--home", home)
+    assert done.exit_code == 0 and "P(spam)" in done.stdout
+    assert f"holds more than one message; this is the first, {boxes / 'ham.mbox'}:1" in " ".join(
+        done.stderr.split()
+    )
+    (boxes / "nothing").touch()
+    assert run("spam", "explain", boxes / "nothing", "--home", home).exit_code == 3
+
+
 def test_explanations_have_counts_and_words_even_of_hashed_tokens(
     boxes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

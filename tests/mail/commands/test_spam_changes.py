@@ -109,3 +109,30 @@ def test_one_message_is_one_message(home: SpamHome, tmp_path: Path) -> None:
         at = ("--home", home.directory)
         assert f"{noun} learned" in run("spam", "train", "--spam", box, *at).output
         assert f"{noun} forgotten" in run("spam", "forget", "--mail", box, *at).output
+
+
+def test_of_a_box_what_was_learned_is_forgotten_and_the_rest_counted(
+    home: SpamHome, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [plain(f"okapi {number}") for number in range(4)]
+    box = tmp_path / "box"
+    box.write_bytes(b"".join(b"From a Mon Jan  1 00:00:00 2024\n" + raw + b"\n\n" for raw in texts))
+    keys = [id_of_mail(raw) for raw in texts]
+
+    def learn(number: int) -> None:
+        (tmp_path / "mail").write_bytes(texts[number])
+        assert run("spam", "learn", "spam", tmp_path / "mail", "--home", home.directory).exit_code == 0
+
+    for number in (1, 3):
+        learn(number)
+    done = run("spam", "forget", "--mail", box, "--home", home.directory)
+    assert (done.exit_code, done.stdout) == (0, "2 messages forgotten, 2 never learned\n")
+    assert not {*keys} & {*home.load().ids()}
+    done = run("spam", "forget", "--mail", box, "--home", home.directory)
+    assert done.exit_code == 3 and "nothing to forget" in done.output
+    learn(2)
+    with serving(home, {}):
+        forget = ("forget", "--mail", box)
+        assert changed(home, capsys, monkeypatch, *forget) == (0, "1 message forgotten, 3 never learned")
+        code, text = changed(home, capsys, monkeypatch, *forget)
+        assert code == 3 and "nothing to forget" in text

@@ -192,6 +192,26 @@ def test_the_server_learns_no_binary_data(tmp_path: Path) -> None:
     assert service.learn(b"no header, but text", "spam") == "learned"
 
 
+def test_notes_beside_mails_are_no_mails_and_what_was_delivered_is_one(tmp_path: Path) -> None:
+    for name, data in {
+        "1.eml": ONE,
+        "README.txt": b"These are spams.\nDo not open.\n",
+        "Inbox.msf": b"// <!-- <mdb:mork:z v=1.4/> -->\n",
+        "archive_browser.html": b"<!DOCTYPE html>\n<title>Archive</title>\n",
+        "box/cur/1:2,S": ONE,
+        "box/cur/2:2,S": b"a mail whose headers were lost\n",
+        "texts.csv": b"text\nfree pills\n",
+    }.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    refused = {Path(mail.place).name: mail.refusal for mail in mails(tmp_path) if mail.refusal}
+    assert sorted(refused) == ["Inbox.msf", "README.txt", "archive_browser.html"]
+    assert set(refused.values()) == {"a text without headers: name its file to learn it"}
+    assert len(list(mails(tmp_path))) == 7
+    assert not any(mail.refusal for mail in mails(tmp_path / "README.txt"))
+
+
 def test_documents_in_an_archive_are_no_mails(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "letter.docx", "w") as archive:
         archive.writestr("word/document.xml", "<w:document>cheap pills</w:document>")
@@ -278,7 +298,7 @@ def test_the_mail_in_a_file_of_apple_is_read(tmp_path: Path, ending: bytes) -> N
         str(len(ONE)).encode() + ending + ONE + b"<?xml version='1.0'?>\n<plist/>\n"
     )
     (tmp_path / "text").write_bytes(b"17\nis a number\n")
-    assert raws(tmp_path) == [ONE, b"17\nis a number\n"]
+    assert [*raws(tmp_path / "1.emlx"), *raws(tmp_path / "text")] == [ONE, b"17\nis a number\n"]
 
 
 def test_lines_of_a_label_and_a_text_are_texts(tmp_path: Path) -> None:
