@@ -45,6 +45,8 @@ cdef class RegressionReading:
     cdef double least_variance
     cdef double shrinkage
     cdef double left
+    cdef double noise
+    cdef double coefficient_noise
     cpdef changed(self)
     cpdef learn(self, Row row)
     cdef reserve(self)
@@ -60,9 +62,12 @@ cdef class RegressionReading:
     cdef build(self)
     cdef take(self, Py_ssize_t n)
     cdef fit_together(self)
+    cdef bint fits_with(self, double strength)
     cdef factorise(self)
     cdef read_factor(self)
-    cdef bint has_factor(self, double share, double least, double ridge)
+    cdef set_noise(self)
+    cdef double free_coefficients(self)
+    cdef bint has_factor(self, double share, double least, double strength)
     cdef double evidence(self)
     cpdef bint has_spread(self)
     cpdef bint predict(self, Row row)

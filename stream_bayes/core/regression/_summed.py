@@ -14,8 +14,17 @@ One Cholesky factor L of M has everything. Its last row u and its last pivot, th
     scale^2 = squares left / (W - 1) (1 + 1 / W + v v)
 
 A prediction for an event that lacks numbers leaves out their rows and columns. Covariances are those of the samples
-that have both; where some lack one, they need not fit together, and are shrunk until every direction has at least the
-variance that their errors explain.
+that have both; where some lack one, they need not fit together, and are shrunk until every direction has, with the
+prior, at least the variance that their errors explain. Without the prior, columns that say nearly the same would be
+shrunk apart.
+
+What is left of the targets is read from the covariances as they are, for what is taken away of them is no noise. They
+fit themselves, so it is more than they say. With b the coefficients, and l the share of samples that lack a column,
+
+    v = sum of  b^2 l / (1 - l)                  what the gaps of a sample hide, at most
+    noise = (squares left + 5 p v) / (W - 1)     p: the number of coefficients that the prior leaves free
+    noise >= 2 v sqrt(W) / (W - 1)
+    scale^2 = noise (1 + 1 / W) + (noise + v) (v(x) v(x))
 """
 
 from __future__ import annotations
@@ -42,6 +51,10 @@ LEAST_DECADE = cython.declare(cython.Py_ssize_t, -6)  # of the strengths that ar
 # The mean of their prior, which has a deviation of a decade.
 FIRST_DECADE = cython.declare(cython.Py_ssize_t, 0)
 LARGEST_DECADE = cython.declare(cython.Py_ssize_t, 3)
+# What is left of the targets is more than covariances of pairs say, by so many times what their gaps hide, for each
+# free coefficient; and at least so many times what they hide, in standard errors.
+FITTED = cython.declare(cython.double, 5.0)
+LEAST_LEFT = cython.declare(cython.double, 2.0)
 LEAST_SHARES = cython.declare(cython.double, 1e-100)  # a product that is still far from underflow
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 
@@ -92,6 +105,7 @@ class RegressionReading:
         self.is_built = self.fits = False
         self.matrix, self.part, self.factor, self.spare, self.away = (np.zeros(1) for _ in range(5))
         self.location = self.scale = self.degrees = 0.0
+        self.noise = self.coefficient_noise = 0.0
 
     @cython.ccall
     def changed(self):
@@ -177,6 +191,7 @@ class RegressionReading:
                 return
         self.take(n)
         self.factorise()
+        self.set_noise()
         self.is_fresh = True
 
     @cython.cfunc
@@ -184,14 +199,15 @@ class RegressionReading:
         """Climb from 1 to the strength with the largest posterior, in decades; of equal ones to that nearest to 1."""
         decade: cython.Py_ssize_t = FIRST_DECADE
         step: cython.Py_ssize_t
+        self.strength = 10.0**decade
         self.take(self.choose_columns(True))
-        # Covariances of pairs that were shrunk to fit together have no likelihood that could speak for a weak prior.
-        least = 0 if self.least_variance > 0.0 else LEAST_DECADE
         most = self.evidence_of(decade)
         self.factor, self.spare = self.spare, self.factor
         for step in (-1, 1):
             moved: cython.bint = True
-            while moved and least <= decade + step <= LARGEST_DECADE:
+            while moved and LEAST_DECADE <= decade + step <= LARGEST_DECADE:
+                if step < 0 and not self.fits_with(10.0 ** (decade + step)):
+                    break
                 evidence = self.evidence_of(decade + step)
                 moved = evidence > most
                 if moved:
@@ -202,6 +218,7 @@ class RegressionReading:
         self.strength = 10.0**decade
         self.factor, self.spare = self.spare, self.factor
         self.read_factor()
+        self.set_noise()
         self.is_fresh = True
 
     @cython.cfunc
@@ -283,7 +300,7 @@ class RegressionReading:
             self.all_mean, self.all_deviation, self.per_deviation = (np.zeros(2 * m) for _ in range(3))
             self.all_ridge = np.zeros(2 * m)
             self.mean, self.deviation, self.ridge, self.partial = (np.zeros(2 * m) for _ in range(4))
-            self.products, self.lacking = np.zeros(2 * m), np.zeros(2 * m)
+            self.products, self.lacking, self.away = (np.zeros(2 * m) for _ in range(3))
             self.all_matrix, self.factor, self.spare = (np.zeros(4 * m * m) for _ in range(3))
         numbers.settle(target * stride)
         self.fresh_weight = all_samples / self.tables.unit
@@ -362,18 +379,28 @@ class RegressionReading:
 
     @cython.cfunc
     def fit_together(self):
-        """Set the share of the covariances to take away, so that every direction has the least variance."""
+        """Set the share of the covariances to take away, so that every direction has the least variance, with the
+        weakest prior that shrunk ones may have: they have no likelihood that could speak for a weaker one.
+        """
         more: cython.double = self.least_variance
-        while self.shrinkage < 1.0 and not self.has_factor(self.shrinkage, self.least_variance, 0.0):
+        strength: cython.double = self.given_strength if self.given_strength > 0.0 else 10.0**FIRST_DECADE
+        while self.shrinkage < 1.0 and not self.has_factor(self.shrinkage, self.least_variance, strength):
             self.shrinkage = min(1.0, self.shrinkage + more)
             more *= 1.5
+
+    @cython.cfunc
+    def fits_with(self, strength: cython.double) -> cython.bint:
+        """Return True if no covariance has to be shrunk with a prior of this strength."""
+        if self.least_variance == 0.0:
+            return True
+        return self.shrinkage == 0.0 and self.has_factor(0.0, self.least_variance, strength)
 
     @cython.cfunc
     def factorise(self):
         """Factor the matrix; shrink its covariances further if rounding made it singular."""
         share: cython.double = self.shrinkage
         more: cython.double = max(self.least_variance, FIRST_SHRINKAGE)
-        while not self.has_factor(share, 0.0, 1.0):
+        while not self.has_factor(share, 0.0, self.strength):
             share = min(1.0, share + more)
             more *= 10.0
         self.read_factor()
@@ -388,9 +415,63 @@ class RegressionReading:
         self.left = max(self.factor[n * m + n], SINGULAR * self.fresh_weight)
 
     @cython.cfunc
-    def has_factor(self, share: cython.double, least: cython.double, ridge: cython.double) -> cython.bint:
+    def set_noise(self):
+        """Set the variance of a target about the line, and that which coefficients have by the samples' errors."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        matrix: cython.double[::1] = self.matrix
+        hidden: cython.double = 0.0
+        left: cython.double = 0.0
+        self.noise = self.coefficient_noise = self.left / self.degrees
+        if self.least_variance == 0.0:
+            return
+        line: cython.double[::1] = self.away
+        for i in range(n - 1, -1, -1):
+            value = self.partial[i]
+            for k in range(i + 1, n):
+                value -= self.factor[i * m + k] * line[k]
+            line[i] = value * self.factor[i * m + i]
+        left = matrix[n * m + n]
+        for i in range(n):
+            value = line[i] * line[i]
+            lacking = self.lacking[self.candidates[i]]
+            hidden += value * matrix[i * m + i] / self.fresh_weight * lacking / (1.0 - lacking)
+            left += value * (matrix[i * m + i] + self.strength * self.ridge[i])
+            value = -matrix[i * m + n]
+            for k in range(i + 1, n):
+                value += line[k] * matrix[i * m + k]
+            left += 2.0 * line[i] * value
+        if self.shrinkage == 0.0:
+            left = self.left
+        left = max(left + FITTED * self.free_coefficients() * hidden, LEAST_LEFT * hidden * sqrt(self.fresh_weight))
+        self.noise = max(left, SINGULAR * self.fresh_weight) / self.degrees
+        self.coefficient_noise = self.noise + hidden
+
+    @cython.cfunc
+    def free_coefficients(self) -> cython.double:
+        """Return the number of coefficients, less the share of each that the prior and what was shrunk decide."""
+        n: cython.Py_ssize_t = self.columns
+        m: cython.Py_ssize_t = n + 1
+        free: cython.double = n
+        column: cython.double[::1] = self.away
+        for j in range(n):
+            square: cython.double = 0.0
+            column[j] = 1.0
+            for i in range(j + 1, n):
+                column[i] = 0.0
+            for i in range(j, n):
+                value = column[i] * self.factor[i * m + i]
+                square += value * value
+                for k in range(i + 1, n):
+                    column[k] -= value * self.factor[i * m + k]
+            held = self.strength * self.ridge[j] + self.shrinkage * self.matrix[j * m + j]
+            free -= held * square
+        return max(0.0, free)
+
+    @cython.cfunc
+    def has_factor(self, share: cython.double, least: cython.double, strength: cython.double) -> cython.bint:
         """Factor the matrix with a share of the covariances replaced by none, a share of the variances taken away, and
-        the ridge added; return False if it is singular. The factor has the inverse of its diagonal on the diagonal, and
+        the ridge of a strength added; return False if it is singular. The factor has the inverse of its diagonal on the diagonal, and
         the target's pivot as it is.
         """
         n: cython.Py_ssize_t = self.columns
@@ -402,7 +483,7 @@ class RegressionReading:
                 factor[i] = matrix[i] * (1.0 - share)
         for k in range(m):
             row = k * m
-            factor[row + k] = matrix[row + k] * (1.0 - least) + ridge * self.strength * self.ridge[k]
+            factor[row + k] = matrix[row + k] * (1.0 - least) + strength * self.ridge[k]
             for j in range(0, k - 3, 4):  # four rows at a time: each number is read and written once
                 first, second = factor[j * m + k], factor[(j + 1) * m + k]
                 third, fourth = factor[(j + 2) * m + k], factor[(j + 3) * m + k]
@@ -501,15 +582,13 @@ class RegressionReading:
             total += value * self.partial[i]
             square += value * value
         self.location = self.mean[n] + self.deviation[n] * total
-        square = self.left / self.degrees * (1.0 + 1.0 / self.fresh_weight + square)
+        square = self.noise * (1.0 + 1.0 / self.fresh_weight) + self.coefficient_noise * square
         self.scale = self.deviation[n] * sqrt(square)
 
     @cython.cfunc
     def away_from_means(self) -> cython.double[::1]:
         """Return the event's columns less their means, in deviations."""
         numbers: Gaussians = self.tables.gaussians
-        if self.away.shape[0] < self.mean.shape[0]:
-            self.away = np.zeros(self.mean.shape[0])
         for i in range(self.columns):
             slot: cython.Py_ssize_t = self.slots[i]
             value = self.number[slot] - self.mean[i]
@@ -531,13 +610,15 @@ class RegressionReading:
         return self.parts() if self.predict(row) else None
 
     def parts(self):
-        """Return the predictors' slots, means and deviations with the target's last, L, u and the squares left."""
+        """Return the predictors' slots, means and deviations with the target's last, L, u, the noise and that of
+        coefficients.
+        """
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = n + 1
         factor = np.tril(np.asarray(self.factor[: m * m]).reshape(m, m).T[:n, :n])
         np.fill_diagonal(factor, 1.0 / np.diag(factor))
         mean, deviation = np.array(self.mean[:m]), np.array(self.deviation[:m])
-        return np.array(self.slots[:n]), mean, deviation, factor, np.array(self.partial[:n]), float(self.left)
+        return np.array(self.slots[:n]), mean, deviation, factor, np.array(self.partial[:n]), float(self.noise), float(self.coefficient_noise)
 
     def log_evidence(self):
         """Return the log of the marginal likelihood of the targets on all predictors; None while there is no spread."""

@@ -111,8 +111,8 @@ class BayesianRegression(SummedRegressor):
         y ~ t(W - 1 degrees of freedom, mean(y) + z b, s^2 (1 + 1/W + z A^-1 z))
 
     The mean of the targets and the noise have the prior p(mean, noise) ~ 1 / noise^2. Where samples lack numbers,
-    covariances are those of the samples that have both; they are shrunk until no direction has less variance than their
-    errors explain.
+    covariances are those of the samples that have both; they are shrunk until no direction has less variance, with the
+    prior, than their errors explain. The noise is what the covariances leave before that, and what their errors hide.
 
     With Fourier features, the first events set the scales of the waves unless these are declared, and are learned anew
     each time; until then, 8 events, the regression is on the features alone. Numbers that come later, or do not vary
@@ -368,7 +368,7 @@ class BayesianRegression(SummedRegressor):
         if covariance is None or forecast.scale == 0.0:
             return forecast
         # The waves of a number that is missing are their means over it; the target varies with them.
-        columns, _, deviation, factor, partial, _ = self.reading.posterior_of(
+        columns, _, deviation, factor, partial, *_ = self.reading.posterior_of(
             self._encoder.lookup(self._columns_of(x))
         )
         names = [self._encoder.numeric[slot].name for slot in columns.tolist()]
@@ -404,11 +404,14 @@ class BayesianRegression(SummedRegressor):
         posterior = self.reading.posterior()
         if posterior is None:
             raise _without_spread()
-        columns, mean, deviation, factor, partial, left = posterior
-        weight = self.reading.fresh_weight
-        noise = float(deviation[-1] * math.sqrt(left / rng.chisquare(self.reading.degrees)))
+        columns, mean, deviation, factor, partial, variance, of_coefficients = posterior
+        weight, degrees = self.reading.fresh_weight, self.reading.degrees
+        noise = float(deviation[-1] * math.sqrt(variance * degrees / rng.chisquare(degrees)))
         drawn = _solved(
-            factor, partial * deviation[-1] + noise * rng.standard_normal(len(columns)), transposed=True
+            factor,
+            partial * deviation[-1]
+            + noise * math.sqrt(of_coefficients / variance) * rng.standard_normal(len(columns)),
+            transposed=True,
         )
         drawn /= deviation[:-1]
         center = float(mean[-1] + noise / math.sqrt(weight) * rng.standard_normal())
@@ -438,12 +441,12 @@ def contributions(
     posterior = reading.posterior_of(row)
     if posterior is None:
         return Contributions(float(reading.location), {})
-    columns, mean, deviation, factor, partial, left = posterior
+    columns, mean, deviation, factor, partial, _, of_coefficients = posterior
     values = dict(zip(slots, numbers, strict=True))
     away = np.array([values.get(slot, 0.0) for slot in columns]) - mean[:-1]
     away /= deviation[:-1]
     coefficients = _solved(factor, partial, transposed=True)
-    noise = deviation[-1] * math.sqrt(left / reading.degrees)
+    noise = deviation[-1] * math.sqrt(of_coefficients)
     features: dict[Any, tuple[float, float]] = {}
     joined = dict(columns_by_feature(encoder, columns))
     waves = [at for name in list(joined) if is_wave(name) for at in joined.pop(name)]

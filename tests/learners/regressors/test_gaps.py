@@ -52,6 +52,29 @@ def test_a_feature_that_only_events_to_come_lack_is_taken_from_the_others_and_wi
     )  # without b to tell a, as without c: 2.1
 
 
+@pytest.mark.parametrize(("features", "widest"), [(None, 2.0), ("fourier", 2.5)])
+def test_gaps_in_columns_that_say_nearly_the_same_are_no_noise_of_targets(features: Any, widest: float) -> None:
+    widths: list[list[float]] = [[], []]
+    inside: list[bool] = []
+    for seed in (1, 2, 3):
+        rng = np.random.default_rng(seed)
+        level = rng.normal(size=260)
+        numbers = level[:, None] + 0.1 * rng.normal(size=(260, 6))
+        targets = (2.0 * numbers.mean(axis=1) + 0.1 * rng.normal(size=260)).tolist()
+        rows = [dict(zip("abcdef", row, strict=True)) for row in numbers.tolist()]
+        whole, gappy = BayesianRegression(features=features), BayesianRegression(features=features)
+        for x, y in zip(rows[:200], targets[:200], strict=True):
+            whole.learn_one(x, y)
+            gappy.learn_one({name: number for name, number in x.items() if rng.random() > 0.1}, y)
+        for x, y in zip(rows[200:], targets[200:], strict=True):
+            for model, each in zip((whole, gappy), widths, strict=True):
+                low, high = model.predict_interval_one(x, 0.9)
+                each.append(high - low)
+            inside.append(low <= y <= high)
+    assert np.mean(widths[1]) < widest * np.mean(widths[0])
+    assert np.mean(inside) > 0.85
+
+
 def test_the_points_of_a_row_have_the_mean_and_the_covariance_of_what_its_gaps_hide() -> None:
     rng = np.random.default_rng(3)
     mixing = rng.normal(size=(5, 5))
