@@ -443,7 +443,9 @@ class RegressionReading:
             left += 2.0 * line[i] * value
         if self.shrinkage == 0.0:
             left = self.left
-        left = max(left + FITTED * self.free_coefficients() * hidden, LEAST_LEFT * hidden * sqrt(self.fresh_weight))
+        left = max(
+            left + FITTED * self.free_coefficients() * hidden, LEAST_LEFT * hidden * sqrt(self.fresh_weight)
+        )
         self.noise = max(left, SINGULAR * self.fresh_weight) / self.degrees
         self.coefficient_noise = self.noise + hidden
 
@@ -471,8 +473,8 @@ class RegressionReading:
     @cython.cfunc
     def has_factor(self, share: cython.double, least: cython.double, strength: cython.double) -> cython.bint:
         """Factor the matrix with a share of the covariances replaced by none, a share of the variances taken away, and
-        the ridge of a strength added; return False if it is singular. The factor has the inverse of its diagonal on the diagonal, and
-        the target's pivot as it is.
+        the ridge of a strength added; return False if it is singular. The factor has the inverse of its diagonal on the
+        diagonal, and the target's pivot as it is.
         """
         n: cython.Py_ssize_t = self.columns
         m: cython.Py_ssize_t = n + 1
@@ -618,7 +620,15 @@ class RegressionReading:
         factor = np.tril(np.asarray(self.factor[: m * m]).reshape(m, m).T[:n, :n])
         np.fill_diagonal(factor, 1.0 / np.diag(factor))
         mean, deviation = np.array(self.mean[:m]), np.array(self.deviation[:m])
-        return np.array(self.slots[:n]), mean, deviation, factor, np.array(self.partial[:n]), float(self.noise), float(self.coefficient_noise)
+        return (
+            np.array(self.slots[:n]),
+            mean,
+            deviation,
+            factor,
+            np.array(self.partial[:n]),
+            float(self.noise),
+            float(self.coefficient_noise),
+        )
 
     def log_evidence(self):
         """Return the log of the marginal likelihood of the targets on all predictors; None while there is no spread."""

@@ -53,7 +53,9 @@ def test_a_feature_that_only_events_to_come_lack_is_taken_from_the_others_and_wi
 
 
 @pytest.mark.parametrize(("features", "widest"), [(None, 2.0), ("fourier", 2.5)])
-def test_gaps_in_columns_that_say_nearly_the_same_are_no_noise_of_targets(features: Any, widest: float) -> None:
+def test_gaps_in_columns_that_say_nearly_the_same_are_no_noise_of_targets(
+    features: Any, widest: float
+) -> None:
     widths: list[list[float]] = [[], []]
     inside: list[bool] = []
     for seed in (1, 2, 3):
