@@ -466,8 +466,8 @@ class RegressionReading:
                 square += value * value
                 for k in range(i + 1, n):
                     column[k] -= value * self.factor[i * m + k]
-            held = self.strength * self.ridge[j] + self.shrinkage * self.matrix[j * m + j]
-            free -= held * square
+            prior = self.strength * self.ridge[j] + self.shrinkage * self.matrix[j * m + j]
+            free -= prior * square
         return max(0.0, free)
 
     @cython.cfunc
