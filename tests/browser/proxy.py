@@ -44,7 +44,7 @@ class OverTLS(HTTPSConnection):
     """A connection to the loopback, for the name of the certificate."""
 
     def __init__(self, port: int, trusted: ssl.SSLContext) -> None:
-        super().__init__(HOST, port, timeout=20)
+        super().__init__(HOST, port, timeout=60)
         self._trusted = trusted
 
     def connect(self) -> None:

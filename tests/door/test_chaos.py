@@ -157,7 +157,7 @@ class Attack:
 def probe(port: int, seconds: float) -> Honest:
     """Probe the health on new connections, and predict over a kept one, as honest clients do."""
     seen = Honest()
-    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=("127.0.0.1", 0))
+    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=("127.0.0.1", 0))
     end = time.monotonic() + seconds
     try:
         kept.connect()
@@ -180,7 +180,7 @@ def probe(port: int, seconds: float) -> Honest:
 
 
 def predict(port: int, count: int, seen: Honest) -> None:
-    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         for _ in range(count):
             kept.request("POST", "/v1/predict", b'{"x":{"sky":"blue"}}', {"Content-Type": "application/json"})

@@ -31,7 +31,7 @@ def served(path: Path | Followed, token: str | None = None) -> Iterator[Client]:
     thread = Thread(target=run)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(60)
         yield Client(int(addresses[0].rstrip("/").rpartition(":")[2]), token)
     finally:
         stopped.set()

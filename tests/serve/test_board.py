@@ -81,20 +81,26 @@ def test_the_history_drops_the_oldest_and_takes_late_labels() -> None:
 def test_requests_of_a_model_that_is_seen_seldom_wait_once_and_not_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(boards, "PATIENCE", 0.2)
+    monkeypatch.setattr(boards, "PATIENCE", 0.05)
     board = Board("days", request=lambda message: None)
     board.apply(status(1))
     old = View(lambda: ModelAnswers(NaiveBayes()), processed=5, moment=time.time() - 60.0)
 
-    async def seconds_of(requests: int) -> float:
-        start = time.monotonic()
-        for _ in range(requests):
-            assert await board.fresh_view() is old
-        return time.monotonic() - start
+    waits, after = 0, []
 
-    async def look() -> tuple[float, float]:
+    async def look() -> None:
         board.show(old, {})
-        return await seconds_of(1), await seconds_of(20)
+        wait = board._viewed.wait
 
-    first, others = asyncio.run(look())
-    assert first >= 0.2 > others
+        async def counted() -> Any:
+            nonlocal waits
+            waits += 1
+            return await wait()
+
+        monkeypatch.setattr(board._viewed, "wait", counted)
+        for _ in range(20):
+            assert await board.fresh_view() is old
+            after.append(waits)
+
+    asyncio.run(look())
+    assert after[0] == after[-1] > 0

@@ -127,7 +127,7 @@ def test_a_directory_of_snapshots_is_followed(tmp_path: Path) -> None:
         assert client.get("/v1/evaluation")["measures"]["cumulative"]["accuracy"] > 0.9
         assert client.get("/readyz") == b"ready\n"
         streams.run(days * 2, NaiveBayes(), snapshots=state)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while client.post("/v1/predict", {"x": {"sky": "grey"}})["model"]["processed"] != 200:
             assert time.monotonic() < end
             time.sleep(0.1)

@@ -147,7 +147,7 @@ def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> N
     from http.client import HTTPConnection
 
     _, client, directory = weather
-    line = HTTPConnection("127.0.0.1", client.port, timeout=20)
+    line = HTTPConnection("127.0.0.1", client.port, timeout=60)
     line.request("GET", "/v1/events")
     answer = line.getresponse()
     assert answer.getheader("content-type") == "text/event-stream; charset=utf-8"
@@ -165,7 +165,7 @@ def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> N
 def test_answers_to_followers_end_with_the_service(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write_days(tmp_path, 50)
     with running(tmp_path, pipeline_text("nb")) as (_, client):
-        line = HTTPConnection("127.0.0.1", client.port, timeout=20)
+        line = HTTPConnection("127.0.0.1", client.port, timeout=60)
         line.request("GET", "/v1/events")
         answer = line.getresponse()
         assert answer.readline() == b": ok\n"

@@ -84,7 +84,7 @@ class Client:
             line.close()
 
     def connection(self) -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, timeout=20)
+        return HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def is_answered(self) -> bool:
         """Return True once the service is there."""

@@ -125,7 +125,7 @@ class FakeShards:
         for number in range(parts.own.shards) if only is None else [only]:
             shard: Shard = parts.make_shard(number, until_end=True)
             shard.start()
-            assert shard.join(20)
+            assert shard.join(60)
             if shard.failure is not None:
                 raise shard.failure
 

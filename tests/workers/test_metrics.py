@@ -59,7 +59,7 @@ def run_shard(worker: Worker, items: list[Event], directory: Path) -> None:
     part: Any = Part()
     shard = worker._running[0] = Shard(0, engine, part, part, lambda: None)
     shard.start()
-    assert shard.join(10) and shard.failure is None
+    assert shard.join(60) and shard.failure is None
 
 
 def values(worker: Worker) -> dict[str, float]:

@@ -50,5 +50,5 @@ def test_jumps_of_time_in_a_shard_are_counted(monkeypatch: pytest.MonkeyPatch, t
     parts.prepare()
     shard = parts.make_shard(0, until_end=True)
     shard.start()
-    assert shard.join(20) and shard.failure is None
+    assert shard.join(60) and shard.failure is None
     assert shard.counts.incidents[JUMPS] == 1 and shard.engine.step.learned == 6

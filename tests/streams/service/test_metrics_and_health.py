@@ -497,19 +497,23 @@ def test_the_latency_is_a_histogram_of_records_by_their_times() -> None:
     assert found[series("stream_bayes_latency_seconds_sum", pipeline="weather")] > 1e6
 
 
+def sent_again(line: socket.socket) -> int:
+    """Return how many packets of a connection the system has sent again."""
+    told = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)  # Linux's `struct tcp_info`
+    return int.from_bytes(told[100:104], sys.byteorder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="connects from 127.0.0.2")
 def test_probes_are_answered_whoever_holds_connections_open(capfd: pytest.CaptureFixture[str]) -> None:
     engine = engine_of([({"sky": "grey"}, "rain")])
     threads = threading.active_count()
     with serving(engine, "127.0.0.1", 0) as port, ExitStack() as around:
         for number in range(300):
             source = (f"127.0.0.{number % 3 + 1}", 0)
-            begun = time.monotonic()
             line = around.enter_context(
-                socket.create_connection(("127.0.0.1", port), timeout=20, source_address=source)
+                socket.create_connection(("127.0.0.1", port), timeout=60, source_address=source)
             )
-            assert (
-                time.monotonic() - begun < 1.0
-            )  # a connection that finds no room is tried again after a second
+            assert sent_again(line) == 0  # a connection that finds no room is tried again after a second
             line.sendall(b"GET /liv" * (number % 2))
             if number % 50 == 49:
                 assert fetch(port, "/livez") == (200, "alive\n")
