@@ -48,11 +48,16 @@ SIZES = {  # variables, edges and numbers in all tables
 }
 
 
+ALIKE = {"diabetes", "munin1", "munin4"}  # large, and each of the same names and tables as others
+
+
 @pytest.mark.skipif(
     folder_of_known_networks() is None,
     reason="the networks come with pgmpy, of the extra peers; or name a folder in STREAM_BAYES_BIF_DIR",
 )
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak) if name in ALIKE else name for name in SIZES]
+)
 def test_a_known_network_is_read_whole_and_comes_back(name):
     folder: Any = folder_of_known_networks()
     network = read_bif(folder / f"{name}.bif.gz")
