@@ -7,10 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.serve.weather import Client
+from tests.waiting import PATIENCE, until
 
 
 def test_the_demo_serves_a_stream_and_mails_with_subjects_and_takes_corrections(tmp_path: Path) -> None:
@@ -23,14 +23,9 @@ def test_the_demo_serves_a_stream_and_mails_with_subjects_and_takes_corrections(
             lines = [process.stderr.readline().decode() for _ in range(3)]
             found = [re.search(r":(\d+)/#token=(\S+)", line) for line in lines[:2]]
             weather, mails = (Client(int(each[1]), each[2]) for each in found if each is not None)
-            end = time.monotonic() + 60
-            while weather.get("/v1/evaluation")["status"].get("processed", 0) < 200:
-                assert time.monotonic() < end
-                time.sleep(0.2)
+            until("200 days", lambda: weather.get("/v1/evaluation")["status"].get("processed", 0) >= 200)
             assert weather.get("/v1/model")["edges"]
-            while not (events := mails.get("/v1/history?limit=1")["events"]):
-                assert time.monotonic() < end
-                time.sleep(0.2)
+            events = until("a mail", lambda: mails.get("/v1/history?limit=1")["events"])
             assert events[0]["subject"] and "@" in events[0]["sender"]
             why = mails.post("/v1/explain", {"id": events[0]["id"]})
             assert why["evidence"] and why["kind"] == "tokens"
@@ -39,5 +34,5 @@ def test_the_demo_serves_a_stream_and_mails_with_subjects_and_takes_corrections(
             assert answer["outcome"] == "corrected"
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(PATIENCE)
     assert process.returncode == 0

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.saving.snapshots.store import SnapshotStore
 from tests.cli.test_snapshots import run
 from tests.conftest import ROWS
+from tests.waiting import PATIENCE, until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -296,13 +296,10 @@ def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) 
         [sys.executable, "-m", "stream_bayes", "run", str(pipeline), "--json"], stdout=-1
     )
     try:
-        deadline = time.monotonic() + 60
         written = pipeline.parent / "answers.jsonl"
-        while not written.exists() or written.read_bytes().count(b"\n") < ROWS:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.05)
+        until("all answers", lambda: written.exists() and written.read_bytes().count(b"\n") == ROWS)
         process.send_signal(number)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.communicate()

@@ -30,6 +30,7 @@ import pytest
 
 from tests.ports import free_ports
 from tests.serve.weather import TOKEN, Client, pipeline_text, write_days
+from tests.waiting import until
 
 DAYS = 200
 MEGABYTE = 1_000_000
@@ -76,10 +77,9 @@ def pipeline(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], int, in
         stderr=subprocess.DEVNULL,
     )
     try:
-        client, end = Client(port), time.monotonic() + 60
-        while not (client.is_answered() and client.get("/v1/evaluation")["status"].get("processed") == DAYS):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        client = Client(port)
+        until("the service", client.is_answered)
+        until(f"{DAYS} days", lambda: client.get("/v1/evaluation")["status"].get("processed") == DAYS)
         yield process, port, ops
     finally:
         process.kill()

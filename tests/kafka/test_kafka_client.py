@@ -23,7 +23,7 @@ from stream_bayes.kafka.clients.client import ClientFailed, EpochLost, Interrupt
 from stream_bayes.kafka.clients.connection import Connection
 from stream_bayes.kafka.clients.factory import make_reader, make_writer
 from stream_bayes.kafka.clients.time_limits import GRACE_SECONDS, bounded
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 DAYS = Partition("days")
 

@@ -13,7 +13,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from tests.kafka_broker.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, until
 
 # It has no threads, and no connections, that a child would share.
 FORKING = multiprocessing.get_context("forkserver")

@@ -17,8 +17,8 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from tests.kafka_broker.broker import CACHE, FETCH_SECONDS, NoBroker, die_with_parent
-from tests.kafka_broker.waiting import PATIENCE
 from tests.ports import free_ports
+from tests.waiting import PATIENCE
 
 VERSION = "3.0.9"
 ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"

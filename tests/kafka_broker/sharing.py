@@ -21,7 +21,7 @@ from stream_bayes.workers.pipeline.parts import build_worker
 from stream_bayes.workers.worker import Worker
 from tests.kafka_broker.processes import Process
 from tests.kafka_broker.topics import KafkaTopics, days, event
-from tests.kafka_broker.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, until
 
 
 class Shards:

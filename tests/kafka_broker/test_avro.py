@@ -21,8 +21,8 @@ from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka_broker.broker import NoBroker
 from tests.kafka_broker.registry import Registry, program
 from tests.kafka_broker.topics import KafkaTopics, days
-from tests.kafka_broker.waiting import TO_BEGIN, until
 from tests.streams.records.registry_stub import RegistryStub, framed, registry_stub
+from tests.waiting import TO_BEGIN, until
 
 OLD = {
     "type": "record",

@@ -30,8 +30,8 @@ from tests.kafka_broker.test_time_order import (
     table,
 )
 from tests.kafka_broker.topics import KafkaTopics
-from tests.kafka_broker.waiting import PATIENCE
 from tests.mail.messages import stream
+from tests.waiting import PATIENCE
 
 SAMPLES = 6000
 

@@ -22,8 +22,8 @@ from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
 from tests.kafka_broker.topics import KafkaTopics, days
-from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until, within
 from tests.ports import unanswered
+from tests.waiting import PATIENCE, TO_BEGIN, until, within
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"

@@ -23,7 +23,7 @@ from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, counted, days, fenced
-from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until
+from tests.waiting import PATIENCE, TO_BEGIN, until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
 

@@ -16,7 +16,7 @@ from stream_bayes.kafka.clients.connection import CLIENTS, Connection
 from stream_bayes.kafka.cluster import Cluster
 from tests.kafka_broker.broker import Broker
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, days
-from tests.kafka_broker.waiting import TO_BEGIN
+from tests.waiting import TO_BEGIN
 
 
 @pytest.mark.parametrize("client", CLIENTS)

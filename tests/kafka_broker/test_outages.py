@@ -24,7 +24,7 @@ from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.transactions_in_doubt import end_in_doubt, is_in_doubt
 from tests.kafka_broker.broker import Broker
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, counted, days, fenced
-from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until
+from tests.waiting import PATIENCE, TO_BEGIN, until
 
 AWAY = 10.0  # seconds
 # Shortened time-outs: each outage lasts until one of them has passed. The first start is within `seconds` too.

@@ -18,7 +18,7 @@ from stream_bayes.kafka.clients.connection import CLIENTS
 from stream_bayes.kafka.transactions import TAKEOVER_GRACE
 from stream_bayes.streams.engine.progress import Progress
 from tests.kafka_broker.topics import Pipeline, days
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 TAKE_OVER = 20.0  # seconds on a machine with much else to do; it takes one or two where there is nothing
 

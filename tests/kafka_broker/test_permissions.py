@@ -34,7 +34,7 @@ from stream_bayes.workers.pipeline.rescale import rescale
 from tests.kafka_broker.security import NARROW, PASSWORD, Security
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics, days
-from tests.kafka_broker.waiting import TO_BEGIN, until
+from tests.waiting import TO_BEGIN, until
 
 DOCS = (Path(__file__).parents[2] / "docs/kafka.md").read_text(encoding="utf-8")
 TYPES = {

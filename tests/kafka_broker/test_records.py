@@ -13,7 +13,7 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, counted, days
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 POISON = (0, b"bad", b"{not json")
 

@@ -19,7 +19,7 @@ from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.oidc_provider import provider
 from tests.kafka_broker.security import MECHANISMS, PASSWORD, USER, Security, token
 from tests.kafka_broker.topics import KafkaTopics, days, fenced
-from tests.kafka_broker.waiting import TO_BEGIN, until, within
+from tests.waiting import TO_BEGIN, until, within
 
 OIDC = "OAUTHBEARER by OIDC"
 WAYS = ("TLS", *MECHANISMS, OIDC)

@@ -13,9 +13,9 @@ from stream_bayes.saving.snapshots.store import SnapshotStore
 from stream_bayes.workers.followed_topic import FollowedTopic
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics
-from tests.kafka_broker.waiting import until
 from tests.serve.replicas import served
 from tests.serve.weather import TOKEN, running
+from tests.waiting import until
 
 
 def test_a_label_goes_to_the_label_topic_and_survives_a_rebuild(

@@ -21,9 +21,9 @@ from tests.kafka_broker.broker import Broker, cluster_id
 from tests.kafka_broker.conftest import have_jars
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, days
-from tests.kafka_broker.waiting import until
 from tests.kafka_broker.worker import INSIDE, POINTS
 from tests.ports import free_ports
+from tests.waiting import until
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600, func_only=True)]
 

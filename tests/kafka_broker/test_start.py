@@ -18,8 +18,8 @@ from stream_bayes.kafka.clients.connection import CLIENTS, Connection
 from stream_bayes.kafka.cluster import Cluster
 from stream_bayes.kafka.transactions import VISIBLE_AFTER
 from tests.kafka_broker.topics import KafkaTopics, Pipeline, counted, days, fenced
-from tests.kafka_broker.waiting import TO_BEGIN, until, within
 from tests.ports import unanswered
+from tests.waiting import TO_BEGIN, until, within
 
 
 @pytest.fixture

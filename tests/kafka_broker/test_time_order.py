@@ -19,7 +19,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka_broker.topics import KafkaTopics, Pipeline
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 HOUR, DAY = 3600.0, 86_400.0
 START = 1_700_000_000.0

@@ -18,7 +18,7 @@ import stream_bayes
 from stream_bayes._build import VERSION
 from tests.kafka_broker.sharing import Shards
 from tests.kafka_broker.topics import KafkaTopics
-from tests.kafka_broker.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, until
 
 PACKAGE = Path(stream_bayes.__path__[0])
 NEWER = "9.0.0"

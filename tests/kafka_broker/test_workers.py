@@ -31,7 +31,7 @@ from stream_bayes.workers.worker import Worker
 from tests.cli.test_snapshots import run as run_command
 from tests.kafka_broker.sharing import Shards, assert_equal
 from tests.kafka_broker.topics import KafkaTopics, days
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 # From SIGTERM of a worker to the last answer of the others, to records that are written after it.
 STOP_SECONDS = 3.0

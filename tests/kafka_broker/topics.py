@@ -31,8 +31,8 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.metrics_and_health import Metrics
 from tests.kafka_broker.processes import Process
-from tests.kafka_broker.waiting import PATIENCE, TO_BEGIN, until
 from tests.kafka_broker.worker import make_engine
+from tests.waiting import PATIENCE, TO_BEGIN, until
 
 DECIDING = ("PrepareCommit", "PrepareAbort")
 CLOSE_SECONDS = 10.0

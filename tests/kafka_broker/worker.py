@@ -37,7 +37,7 @@ from stream_bayes.streams.served_models.served import served
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.workers.model_topic import ModelPublisher
 from stream_bayes.workers.pipeline.parts import build_worker
-from tests.kafka_broker.waiting import TO_BEGIN
+from tests.waiting import TO_BEGIN
 
 POINTS = ("sends", "journal", "send_offsets", "commit", "committed", "snapshot", "saved")
 INSIDE = "inside"  # the call of commit: some milliseconds after its beginning

@@ -6,12 +6,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.serve.weather import Client, write_days
+from tests.waiting import PATIENCE, until
 
 
 def test_models_that_were_compared_answer_by_their_names(tmp_path: Path) -> None:
@@ -35,12 +35,12 @@ def test_models_that_were_compared_answer_by_their_names(tmp_path: Path) -> None
             while found is None:
                 found = re.search(r"http://127.0.0.1:(\d+)/", process.stderr.readline().decode())
             client = Client(int(found[1]), None)
-            end = time.monotonic() + 60
-            while (
-                client.get("/v1/evaluation")["status"].get("running", True) or client.get("/readyz") is None
-            ):
-                assert time.monotonic() < end
-                time.sleep(0.1)
+            until(
+                "the comparison to end",
+                lambda: (
+                    not client.get("/v1/evaluation")["status"].get("running", True) and client.get("/readyz")
+                ),
+            )
             x = {"sky": "grey", "wind": 2.5}
             answers = {name: client.post("/v1/predict", {"x": x, "model": name}) for name in ("nb", "tan")}
             assert all(answer["prediction"] == "yes" for answer in answers.values())
@@ -51,7 +51,7 @@ def test_models_that_were_compared_answer_by_their_names(tmp_path: Path) -> None
             assert "takes no writes" in client.refusal("/v1/labels", {"key": "a", "label": "b"}, 403)
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(PATIENCE)
         assert process.stdout is not None and "tan" in process.stdout.read().decode()
     assert process.returncode == 0
 

@@ -6,7 +6,7 @@ import asyncio
 import selectors
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
@@ -18,6 +18,7 @@ from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.serve import event_stream
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
 from stream_bayes.serve.board import MOST_BEHIND, Board
+from tests.waiting import PATIENCE, until
 
 SLOW, SWIFT = 100, 100
 MESSAGES, SIZE = 96, 8_000
@@ -57,13 +58,6 @@ def follow(port: int, address: str = "127.0.0.1") -> socket.socket:
     return line
 
 
-def wait_until(is_so: Callable[[], Any], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -73,7 +67,7 @@ def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
     with serving(board) as (port, loop), ExitStack() as around:
         slow = [around.enter_context(follow(port)) for _ in range(SLOW)]
         swift = [around.enter_context(follow(port)) for _ in range(SWIFT)]
-        wait_until(lambda: len(board.followers) == SLOW + SWIFT)
+        until("all followers", lambda: len(board.followers) == SLOW + SWIFT)
         received, sent = dict.fromkeys(swift, 0), 0
         with selectors.DefaultSelector() as ready:
             for line in swift:
@@ -81,7 +75,7 @@ def test_of_200_followers_the_slow_half_is_dropped_and_the_others_miss_nothing(
                 ready.register(line, selectors.EVENT_READ)
 
             def read_until(number: int) -> None:
-                end = time.monotonic() + 60.0
+                end = time.monotonic() + PATIENCE
                 while min(received.values()) < number * SIZE:
                     assert time.monotonic() < end
                     for key, _ in ready.select(0.1):

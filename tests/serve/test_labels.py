@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.ports import free_ports
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
+from tests.waiting import until
 
 DAYS = 500
 
@@ -36,15 +38,13 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, 
 
 
 def wait_for_days(client: Client, days: int) -> None:
-    end = time.monotonic() + 60
-    while True:
+    def have_come() -> bool:
         try:
-            if client.get("/v1/evaluation")["status"].get("processed", 0) >= days:
-                return
-        except (OSError, AssertionError):
-            pass  # it starts
-        assert time.monotonic() < end
-        time.sleep(0.1)
+            return bool(client.get("/v1/evaluation")["status"].get("processed", 0) >= days)
+        except (OSError, AssertionError):  # it starts
+            return False
+
+    until(f"{days} days", have_come)
 
 
 def test_a_correction_unlearns_the_old_label_and_learns_the_new_one(weather: tuple[Engine, Client]) -> None:
@@ -55,9 +55,12 @@ def test_a_correction_unlearns_the_old_label_and_learns_the_new_one(weather: tup
     assert client.post("/v1/labels", {"key": "d499", "label": other})["outcome"] == "corrected"
     assert engine.step.model.model.class_prior_[other] > prior
     assert client.post("/v1/labels", {"key": "d499", "label": other})["outcome"] == "repeated"
-    end = time.monotonic() + 60
-    while "corrected_from" not in (event := client.get("/v1/history?key=d499")["events"][0]):
-        assert time.monotonic() < end
+
+    def corrected() -> Any:
+        event = client.get("/v1/history?key=d499")["events"][0]
+        return event if "corrected_from" in event else None
+
+    event = until("the event with its correction", corrected)
     assert (event["label"], event["corrected_from"]) == (other, before)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.serve.regressor_answers import RegressorAnswers
-from tests.serve.test_service import wait_until
-from tests.serve.weather import running
+from tests.serve.weather import running, wait_for_model
+from tests.waiting import until
 
 EVENTS = 200
 
@@ -44,7 +44,7 @@ serve = {{ port = 0 }}
 def test_a_number_is_predicted_explained_shown_and_corrected(tmp_path: Path, kind: str) -> None:
     write_numbers(tmp_path)
     with running(tmp_path, numbers_text(kind)) as (engine, client):
-        wait_until(lambda: client.get("/v1/model")["model"]["processed"] == EVENTS)
+        wait_for_model(client, EVENTS)
         x = {"wind": 3, "sky": "grey"}
         copy = RegressorAnswers(engine.step.model.model, 0.8)
         answer, ours = client.post("/v1/predict", {"x": x}), copy.predict(x)
@@ -74,7 +74,7 @@ def test_a_number_is_predicted_explained_shown_and_corrected(tmp_path: Path, kin
         )
         given = client.post("/v1/labels", {"key": f"k{EVENTS - 1}", "label": 17.5})
         assert given["label"] == 17.5 and given["outcome"] in ("late", "stored")
-        wait_until(lambda: engine.step.learned == EVENTS)
+        until("all events", lambda: engine.step.learned == EVENTS)
         correction = {"key": f"k{EVENTS - 3}", "label": -3.5}
         if kind == "adaptive-regression":
             assert "cannot unlearn" in client.refusal("/v1/labels", correction, 409)

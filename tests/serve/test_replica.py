@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from stream_bayes.mail.store.identity import id_of_mail
 from stream_bayes.serve.followed import follow_model
 from tests.serve.replicas import served
 from tests.serve.weather import TOKEN, Client
+from tests.waiting import until
 
 LAWN = {"rain": [], "sprinkler": ["rain"], "lawn": ["rain", "sprinkler"], "month": []}
 
@@ -127,10 +127,10 @@ def test_a_directory_of_snapshots_is_followed(tmp_path: Path) -> None:
         assert client.get("/v1/evaluation")["measures"]["cumulative"]["accuracy"] > 0.9
         assert client.get("/readyz") == b"ready\n"
         streams.run(days * 2, NaiveBayes(), snapshots=state)
-        end = time.monotonic() + 60
-        while client.post("/v1/predict", {"x": {"sky": "grey"}})["model"]["processed"] != 200:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        until(
+            "the newer snapshot",
+            lambda: client.post("/v1/predict", {"x": {"sky": "grey"}})["model"]["processed"] == 200,
+        )
         client.refusal("/v1/labels", {"key": "a", "label": "rain"}, 403)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from stream_bayes.serve import handover
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.streams.engine.engine import Engine
 from tests.ports import free_ports
-from tests.serve.weather import Client, pipeline_text, running, write_days
+from tests.serve.weather import Client, pipeline_text, running, wait_for_model, wait_for_status, write_days
+from tests.waiting import until
 
 DAYS = 2_000
 
@@ -25,7 +25,7 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, 
     directory = tmp_path_factory.mktemp("weather")
     write_days(directory, DAYS)
     with running(directory, pipeline_text("aode")) as (engine, client):
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= DAYS)
+        wait_for_status(client, DAYS)
         yield engine, client, directory
 
 
@@ -34,18 +34,11 @@ def client(weather: tuple[Engine, Client, Path]) -> Client:
     return weather[1]
 
 
-def wait_until(is_so: Callable[[], Any], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def test_a_prediction_is_the_models_own_and_states_what_it_is_of(
     weather: tuple[Engine, Client, Path],
 ) -> None:
     engine, client, _ = weather
-    wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
+    wait_for_model(client, engine.step.processed)
     x = {"sky": "grey", "wind": 2.5}
     answer = client.post("/v1/predict", {"x": x})
     assert answer["probabilities"] == engine.step.model.answer(x)
@@ -178,7 +171,7 @@ def test_challengers_are_measured_beside_the_model(tmp_path: Path) -> None:
     write_days(tmp_path, 400)
     text = pipeline_text("nb") + '\n[[challengers]]\nname = "tree"\nkind = "tan"\n'
     with running(tmp_path, text) as (engine, client):
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 400)
+        wait_for_status(client, 400)
         found = client.get("/v1/evaluation")["status"]["challengers"]
         own = engine.challengers.by_name["tree"].step.losses.fading
         assert found["tree"]["accuracy"] == pytest.approx(own.accuracy)
@@ -188,8 +181,8 @@ def test_challengers_are_measured_beside_the_model(tmp_path: Path) -> None:
 def test_the_experts_of_the_adaptive_learner_are_explained(tmp_path: Path) -> None:
     write_days(tmp_path, 300)
     with running(tmp_path, pipeline_text("adaptive")) as (engine, client):
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 300)
-        wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
+        wait_for_status(client, 300)
+        wait_for_model(client, engine.step.processed)
         x = {"sky": "grey", "wind": 2.5}
         answer = client.post("/v1/explain", {"x": x})
         why = engine.step.model.model.explain_one(x)
@@ -214,11 +207,11 @@ def test_the_first_view_of_a_model_does_not_wait_for_those_of_others(
     write_days(tmp_path, 100)
     challengers = "".join(f'\n[[challengers]]\nname = "{name}"\nkind = "nb"\n' for name in "abc")
     with running(tmp_path, pipeline_text("nb") + challengers) as (engine, client):
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 100)
+        wait_for_status(client, 100)
         for name in ("weather", "a", "b", "c"):
             assert client.get(f"/v1/model?name={name}")["name"] == name
         write_days(tmp_path, 100, start=100)
-        wait_until(lambda: engine.step.processed >= 200)
+        until("200 days", lambda: engine.step.processed >= 200)
         assert client.get("/v1/model?name=a")["model"]["processed"] < 200  # the second one waits
 
 
@@ -231,7 +224,7 @@ def test_a_model_that_is_under_way_is_requested_again_and_one_without_events_is_
         status, _, problem = client.send("GET", "/v1/model")
         assert status == 409 and "there is no model yet" in problem["detail"]
         write_days(tmp_path, 100)
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 100)
+        wait_for_status(client, 100)
         status, headers, problem = client.send("GET", "/v1/model")
         assert status == 503 and headers["retry-after"] == "1"
         assert "not handed over" in problem["detail"]
@@ -247,7 +240,7 @@ def test_a_challenger_answers_by_its_name(tmp_path: Path) -> None:
     )
     x = {"sky": "grey", "wind": 2.5}
     with running(tmp_path, pipeline_text("nb") + challengers) as (engine, client):
-        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 400)
+        wait_for_status(client, 400)
         assert client.get("/v1/model")["models"] == ["weather", "sure", "net", "scaled"]
         for name in ("weather", "sure", "net", "scaled"):
             step = engine.step if name == "weather" else engine.challengers.by_name[name].step
@@ -283,7 +276,7 @@ def test_other_services_are_asked_for_their_status_by_this_one(
             f'[[serve.others]]\nurl = "http://127.0.0.1:{port}"\n{more}\n' for port, more in addresses
         )
         other = Client(other.port, secret)
-        wait_until(lambda: other.get("/v1/status")["status"].get("processed") == 60)
+        until("the other status", lambda: other.get("/v1/status")["status"].get("processed") == 60)
         with running(tmp_path / "one", pipeline_text("nb").replace("[schema", f"{table}[schema")) as (
             _,
             client,

@@ -17,9 +17,9 @@ from stream_bayes.serve.launch import serve_engine
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
+from tests.waiting import PATIENCE, until
 
 TOKEN = "a token of more than sixteen"
-PATIENCE = 60.0  # seconds in which the engine of a busy machine hands over a model
 
 PIPELINE = """
 name = "weather"
@@ -124,6 +124,19 @@ class Client:
         assert given["content-type"] == "application/problem+json"
         assert answer["status"] == status and answer["type"].startswith("urn:stream-bayes:")
         return str(answer["detail"])
+
+
+def wait_for_status(client: Client, count: int) -> None:
+    """Wait until the service has been told of so many events."""
+    until(
+        f"a status of {count} events",
+        lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= count,
+    )
+
+
+def wait_for_model(client: Client, count: int) -> None:
+    """Wait until the service answers by a model of so many events."""
+    until(f"a model of {count} events", lambda: client.get("/v1/model")["model"]["processed"] >= count)
 
 
 @contextmanager

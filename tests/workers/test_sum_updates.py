@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes.errors import BudgetExceeded
 from stream_bayes.workers.sum_updates import SumUpdates
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 
 
 def test_shards_that_come_at_a_time_are_summed_once() -> None:

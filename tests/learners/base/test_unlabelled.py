@@ -201,14 +201,14 @@ def test_a_saved_one_goes_on_as_if_nothing_had_happened(name: str) -> None:
     rng = np.random.default_rng(3)
     model = SAVED[name](unlabelled="em")
     others: list[Any] = []
-    for number, (x, y) in enumerate(drawn(400, 4)):
+    for number, (x, y) in enumerate(drawn(200, 4)):
         event = {**x, "size": float(rng.normal(2.0 * (y == "one")))}
-        if number % 7 == 0 and number > 290:  # at first in an event without a label
+        if number % 7 == 0 and number > 140:  # at first in an event without a label
             event |= {"new": "xy"[number % 2], "newest": "z"}
         for one in (model, *others):
-            one.learn_one(event, None if number % 10 else y)
-        if number in (5, 250, 350):
-            is_pickled = number == 250
+            one.learn_one(event, None if number % 5 else y)
+        if number in (5, 120, 170):
+            is_pickled = number == 120
             others.append(
                 pickle.loads(pickle.dumps(model))
                 if is_pickled
@@ -229,10 +229,10 @@ def test_a_saved_one_goes_on_as_if_nothing_had_happened(name: str) -> None:
 @pytest.mark.parametrize("name", ["TAN", "KDB", "SPODE, chosen", "AODE, weighted"])
 def test_what_is_derived_is_that_of_the_labelled_events_alone(name: str) -> None:
     model, plain = PAIRS[name](unlabelled="em"), PAIRS[name]()
-    for number, (x, y) in enumerate(drawn(1500, 1)):
+    for number, (x, y) in enumerate(drawn(500, 1)):
         event = {**x, "size": float(number * 7 % 100)}
-        model.learn_one(event, None if number % 30 else y)
-        if number % 30 == 0:
+        model.learn_one(event, None if number % 10 else y)
+        if number % 10 == 0:
             plain.learn_one(event, y)
             assert derived(model) == derived(plain)
     assert model.unlabelled_share_ > 0.0

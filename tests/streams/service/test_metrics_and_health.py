@@ -42,6 +42,7 @@ from stream_bayes.streams.service.metrics_and_health import INCIDENT_HELP, servi
 from stream_bayes.streams.sources.iterable import IterableSource
 from stream_bayes.testing.faults import FaultyFileSystem
 from tests.ports import free_ports
+from tests.waiting import PATIENCE, until
 
 
 def fetch(
@@ -330,20 +331,18 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
         command, env=os.environ | {"PYTHONPATH": str(Path.cwd())}, stderr=subprocess.PIPE
     )
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and process.poll() is None:
+
+        def has_taken_all() -> bool:
             try:
                 text = fetch(port, "/metrics")[1]
-            except OSError:
-                text = ""
-            if values(text or "#").get('stream_bayes_records_total{pipeline="days"}') == 30:
-                break
-            time.sleep(0.05)
-        else:
-            pytest.fail("it took no records")
+            except OSError:  # it starts
+                return False
+            return values(text).get('stream_bayes_records_total{pipeline="days"}') == 30
+
+        until("all records", has_taken_all)
         assert fetch(port, "/readyz")[0] == 200
         process.send_signal(signal.SIGTERM)
-        _, log_lines = process.communicate(timeout=60)
+        _, log_lines = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()

@@ -38,7 +38,7 @@ from tests.kafka.fake_broker import (
     FakeWriter,
     Killed,
 )
-from tests.kafka_broker.waiting import until
+from tests.waiting import until
 from tests.workers.fake_shards import NAME, FakeShards
 
 
