@@ -12,6 +12,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.checked_names import closest
+from stream_bayes.core.counts.joined_content import JoinedContent, parts_of
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import Posterior
 from stream_bayes.core.live_networks.family_sums import FamilySums
@@ -49,11 +50,10 @@ from stream_bayes.learners.base.draws import checked_rng
 from stream_bayes.learners.base.state import CountLearner, LearnerContent
 from stream_bayes.learners.sequences.hidden_model import interval_of, mean_or_name
 from stream_bayes.networks.answers import observed_shares
-from stream_bayes.networks.drawn_mixed_network import DrawnMixedNetwork
 from stream_bayes.networks.growth import LEARN
 from stream_bayes.networks.ignored_features import IgnoredFeatures, check_has_variable
 from stream_bayes.networks.latent_class import LatentClass
-from stream_bayes.networks.paired_content import PairedContent, parts_of
+from stream_bayes.networks.posterior_draws import DrawnMixedNetwork
 from stream_bayes.networks.surprise import Surprise
 
 __all__ = ["MixedNetwork", "declared_variables"]
@@ -786,7 +786,7 @@ class MixedNetwork(CountLearner, base.AnomalyDetector):
         if self._classes is None:
             return content
         beside = {"network": content.store, "classes": self._classes.content().store}
-        return content._replace(store=PairedContent(beside))
+        return content._replace(store=JoinedContent(beside))
 
     def derived_state(self) -> dict[str, Any]:
         beside = {} if self._classes is None else {"classes": self._classes.derived_state()}

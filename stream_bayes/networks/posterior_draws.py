@@ -1,4 +1,4 @@
-"""Networks with drawn tables, and answers of a class by them.
+"""Networks with drawn tables, over names and numbers too, and answers of a class by them.
 
 The rows of a network's tables are Dirichlet posteriors that are independent, and an event reads one row of each. So the
 mean of P(event) over draws is the network's. Given an event with missing values, the tables are a mixture over its
@@ -18,13 +18,15 @@ from stream_bayes.core.draws.drawn_tables import FIRST, gammas
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.live_networks.counted_network import CountedNetwork, shares_of
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
+from stream_bayes.core.live_networks.mixed_draws import DrawnFamilies
+from stream_bayes.core.live_networks.mixed_inference import MixedInference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
-from stream_bayes.learners.base.draws import DrawnClassifier
+from stream_bayes.learners.base.draws import DrawnClassifier, generator_of
 from stream_bayes.networks.answers import as_network
 
-__all__ = ["DrawnBayesNet", "DrawnNetwork", "drawn_network", "world_given"]
+__all__ = ["DrawnBayesNet", "DrawnMixedNetwork", "DrawnNetwork", "drawn_network", "world_given"]
 
 X = Mapping[Any, Any]
 Floats = NDArray[np.float64]
@@ -121,3 +123,35 @@ class DrawnBayesNet(DrawnClassifier):
         shares = np.array([*self._engine.query(self._target, evidence).values()])
         with np.errstate(divide="ignore"):
             return np.log(shares) + total
+
+
+class DrawnMixedNetwork:
+    """A `MixedNetwork` with tables drawn from their posterior: what the truth may be. It learns nothing.
+
+    `MixedNetwork.draw(rng)` makes it. Its numbers are linear Gaussians, so its inference is exact where numbers are
+    missing, too, but for those that are cut above names.
+    """
+
+    # `network` is a MixedNetwork of its own, whose module imports this one.
+    def __init__(self, network: Any, rng: np.random.Generator) -> None:
+        seed = int(rng.bit_generator.random_raw())
+        network.families = DrawnFamilies(network.store, float(network.strength), seed, generator_of)
+        network.inference = self.inference = MixedInference(network.families)
+        self._network = network
+
+    @property
+    def structure(self) -> Structure:
+        """The graph."""
+        return self._network.structure
+
+    def query(self, target: Any, evidence: Mapping[Any, Any] | None = None) -> Any:
+        """Return the distribution of a variable given others, as `MixedNetwork.query` does."""
+        return self._network.query(target, evidence)
+
+    def log_density_one(self, x: Mapping[Any, Any]) -> float:
+        """Return the logarithm of the density of an event, as `MixedNetwork.log_density_one` does."""
+        return self._network.log_density_one(x)
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[dict[Any, Any]]:
+        """Draw events, which are independent given these tables."""
+        return self._network.sample(n, rng)

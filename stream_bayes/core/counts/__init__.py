@@ -13,10 +13,10 @@
 
 `_layout` places counts, `_tables` adds and subtracts a row in all tables, and a kernel for each table does its part.
 `store` is the whole; `merging` adds another store by name, `unlearning` subtracts samples, `window` reads the newest,
-`state` saves, `names` lists counts by name. `discretizer` sets cut points again as events come, refilling the tables
-from `_kept_events`; `cut_points` has the methods (its loops are in `_quantiles`), `edge_cuts` that for a number with a
-child. `families` chooses what
-is counted of families, `contexts` counts sequences.
+`state` saves, `joined_content` joins what several stores save, `names` lists counts by name. `discretizer` sets cut
+points again as events come, refilling the tables from `_kept_events`; `cut_points` has the methods (its loops are in
+`_quantiles`), `edge_cuts` that for a number with a child. `families` chooses what is counted of families, `contexts`
+counts sequences.
 
 Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
 samples the weight is set to exactly 0. Sums of numbers have 159 bits (`_moments`), so that they lose nothing to numbers

@@ -23,6 +23,7 @@ import numpy as np
 from stream_bayes.core.counts._moments import CoMoments
 from stream_bayes.core.counts.contexts import ContextContent
 from stream_bayes.core.counts.edge_cuts import edge_cuts
+from stream_bayes.core.counts.joined_content import JoinedContent, parts_of
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Row
@@ -556,7 +557,7 @@ class MixedCounts:
     def content(self) -> ContextContent:
         """Return a copy of everything held."""
         stores = self._stores()
-        contents = {name: store.content().state() for name, store in stores.items()}
+        joined = JoinedContent({name: store.content() for name, store in stores.items()}).state()
         kinds = [[tagged(v), kind] for v, kind in self.kinds.items()]
         cuts = [[tagged(parent), tagged(v), list(each)] for (parent, v), each in self.cuts.items()]
         meta = {
@@ -565,12 +566,9 @@ class MixedCounts:
             "to_cut": [
                 [tagged(v), [self._saved_row(v, *row) for row in rows]] for v, rows in self._to_cut.items()
             ],
-            "stores": {name: each["meta"] for name, each in contents.items()},
+            "stores": joined["meta"],
         }
-        arrays = {
-            f"{name}-{key}": array for name, each in contents.items() for key, array in each["arrays"].items()
-        }
-        return ContextContent(meta, arrays)
+        return ContextContent(meta, joined["arrays"])
 
     def state(self) -> dict[str, Any]:
         """Return everything held as JSON values under "meta" and arrays under "arrays"; `load` is the inverse."""
@@ -600,14 +598,8 @@ class MixedCounts:
                 all(len(rows) < self.cut_over for rows in self._to_cut.values()), "it keeps too many events"
             )
             stores = self._stores()
-            expect(set(meta["stores"]) == set(stores), "it has the families of another structure")
-            for name, store in stores.items():
-                store_arrays = {
-                    key.removeprefix(f"{name}-"): array
-                    for key, array in arrays.items()
-                    if key.startswith(f"{name}-")
-                }
-                store.load({"meta": meta["stores"][name], "arrays": store_arrays})
+            for name, part in parts_of({"meta": meta["stores"], "arrays": arrays}, stores).items():
+                stores[name].load(part)
 
     def _saved_row(self, v: Value, values: Values, weight: float) -> list[Any]:
         return [[tagged(values[each]) for each in (*self.structure.parents(v), v)], weight]

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from stream_bayes.core.values.checks import expect, refusing_bad_state
-from stream_bayes.learners.base.state import StoredContent
 
-__all__ = ["PairedContent", "parts_of"]
+__all__ = ["JoinedContent", "parts_of"]
 
 
-class PairedContent(NamedTuple):
+class JoinedContent(NamedTuple):
     """The contents of stores by a name for each."""
 
-    contents: dict[str, StoredContent]
+    contents: Mapping[str, Any]
 
     def state(self) -> dict[str, Any]:
         """Return their states as one; an array has the name of its store in front."""
@@ -26,7 +25,7 @@ class PairedContent(NamedTuple):
 
 
 def parts_of(state: Mapping[str, Any], names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the state of each store from one of `PairedContent`. Raise `BadState` for a state of others."""
+    """Return the state of each store from one of `JoinedContent`. Raise `BadState` for a state of others."""
     with refusing_bad_state():
         parts: dict[str, dict[str, Any]] = {
             name: {"meta": state["meta"][name], "arrays": {}} for name in names
