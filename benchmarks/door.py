@@ -35,7 +35,7 @@ SERVER = """
 import sys
 import uvicorn
 from stream_bayes.door import application
-from stream_bayes.door.guard import ServiceLimits
+from stream_bayes.door.request_checks import ServiceLimits
 from stream_bayes.serve import replica
 from stream_bayes.serve.followed import follow_model
 if sys.argv[1] == "plain":

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from stream_bayes.door.guard import Door, guarded
 from stream_bayes.door.problems import Refused, internal_problem, problem, problem_of
+from stream_bayes.door.request_checks import Door, guarded
 from stream_bayes.errors import StreamBayesError
 
 __all__ = ["application"]

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stream_bayes.door.connections import AdmittedTo
-from stream_bayes.door.guard import Door
 from stream_bayes.door.problems import problem
+from stream_bayes.door.request_checks import Door
 
 __all__ = ["HEAD_SECONDS", "listen", "make_server", "serve_until"]
 

@@ -38,8 +38,8 @@ from stream_bayes.drift.detectors import (
     natural_signal,
     since_change,
 )
-from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.family_changes import FamilyChanges
+from stream_bayes.drift.family_detectors import FamilyWatch
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import (
     JOINT_NETWORKS,

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from stream_bayes.core.evidence.exchangeability import CellLayout, LogGamma, log_evidence
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.families import TOGETHER
 from stream_bayes.drift.family_cells import FamilyCells, cells_of
+from stream_bayes.drift.family_detectors import TOGETHER
 from stream_bayes.drift.recent_events import JointNetwork, RecentEvents, has_densities
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 

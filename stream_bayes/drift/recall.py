@@ -17,7 +17,7 @@ import math
 from typing import Any
 
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.families import TOGETHER
+from stream_bayes.drift.family_detectors import TOGETHER
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.drift.remembered_families import (
     EventNetwork,

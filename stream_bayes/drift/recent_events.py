@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.families import Coded
+from stream_bayes.drift.family_detectors import Coded
 from stream_bayes.errors import BadState, NotLearned, NotSupported
 from stream_bayes.learners.base.base import BayesClassifier
 from stream_bayes.networks.bayes_net import BayesNet

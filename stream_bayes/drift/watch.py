@@ -20,8 +20,8 @@ from stream_bayes.drift.detectors import (
     numbers_of,
     since_change,
 )
-from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.family_changes import FamilyChange, FamilyChanges
+from stream_bayes.drift.family_detectors import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import JOINT_NETWORKS, RecentEvents, RenewedModel
 from stream_bayes.learners.base.base import BayesClassifier

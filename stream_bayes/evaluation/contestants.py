@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from river import base, compose
 
+from stream_bayes.core.measures.classification_measures import Measures
 from stream_bayes.core.measures.losses import Losses
-from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.evaluation.checkpoints import Checkpoint, Figures

@@ -16,14 +16,14 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
-from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import make_server, serve_until
+from stream_bayes.door.request_checks import Door, ServiceLimits
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
-from stream_bayes.serve.board import Board
 from stream_bayes.serve.channel import Channel
 from stream_bayes.serve.restoring import view_of
+from stream_bayes.serve.status_board import Board
 
 logger = logging.getLogger("stream_bayes.serve")
 

@@ -27,11 +27,10 @@ from starlette.types import ASGIApp
 from stream_bayes.checked_names import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.door.application import application
-from stream_bayes.door.guard import Access, Door
 from stream_bayes.door.problems import Refused
 from stream_bayes.door.query_numbers import real_number, whole_number
+from stream_bayes.door.request_checks import Access, Door
 from stream_bayes.errors import BadLabel, NotLearned
-from stream_bayes.serve.board import Board
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
 from stream_bayes.serve.event_history import (
     UNSURE_BELOW,
@@ -52,6 +51,7 @@ from stream_bayes.serve.openapi import Operation, described, docs_page
 from stream_bayes.serve.other_services import OtherServices
 from stream_bayes.serve.plain_values import as_json, by_text
 from stream_bayes.serve.regressor_answers import RegressorAnswers
+from stream_bayes.serve.status_board import Board
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.serve.views import View
 from stream_bayes.streams.engine.dead_letters import REFUSED

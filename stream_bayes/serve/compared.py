@@ -11,15 +11,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from stream_bayes.core.measures.losses import Losses
-from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import listen, make_server, serve_until
+from stream_bayes.door.request_checks import Door, ServiceLimits
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.evaluation.checkpoints import Checkpoint
 from stream_bayes.saving.model_snapshot import snapshot_of
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
-from stream_bayes.serve.board import Board
 from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.restoring import view_of
+from stream_bayes.serve.status_board import Board
 
 __all__ = ["ComparedModels"]
 

@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from stream_bayes.door.connections import network_of
 from stream_bayes.door.problems import Refused
-from stream_bayes.serve.board import MOST_FOLLOWERS, MOST_FOLLOWERS_EACH, Board, EventSubscriber
 from stream_bayes.serve.plain_values import as_json
+from stream_bayes.serve.status_board import MOST_FOLLOWERS, MOST_FOLLOWERS_EACH, Board, EventSubscriber
 
 __all__ = ["EventStream"]
 

@@ -25,8 +25,8 @@ from typing import Any
 from stream_bayes.core.events.event import SAMPLE, Event
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.board import measures_by_label
 from stream_bayes.serve.channel import WANTED_SECONDS, Channel, ChannelMessage
+from stream_bayes.serve.evaluation_json import measures_by_label
 from stream_bayes.serve.labels import LabelSink, StoredRequests
 from stream_bayes.serve.plain_values import as_json, label_name
 from stream_bayes.streams.contracts.source import units_of

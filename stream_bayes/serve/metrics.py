@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
 from stream_bayes.door.refusals import Refusals
-from stream_bayes.serve.board import Board
+from stream_bayes.serve.status_board import Board
 
 __all__ = ["metrics_text"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._features import Encoder
-from stream_bayes.core.regression.waves import is_derived
+from stream_bayes.core.regression.random_fourier_features import is_derived
 from stream_bayes.errors import BadLabel, NotLearned
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.base.regressor import BayesRegressor

@@ -10,14 +10,14 @@ from threading import Event as Flag
 from threading import Thread
 from typing import Any
 
-from stream_bayes.door.guard import Door, ServiceLimits
 from stream_bayes.door.http_server import listen, make_server, serve_until
+from stream_bayes.door.request_checks import Door, ServiceLimits
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
-from stream_bayes.serve.board import Board
 from stream_bayes.serve.followed import Followed
 from stream_bayes.serve.restoring import view_of
+from stream_bayes.serve.status_board import Board
 
 __all__ = ["serve_replica"]
 

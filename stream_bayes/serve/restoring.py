@@ -12,7 +12,7 @@ from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.learners.base.regressor import BayesRegressor
 from stream_bayes.saving.model_files import restored
 from stream_bayes.saving.snapshots.snapshot import Snapshot
-from stream_bayes.serve.board import evaluation_of
+from stream_bayes.serve.evaluation_json import evaluation_of
 from stream_bayes.serve.event_model_answers import EventModelAnswers
 from stream_bayes.serve.model_answers import ModelAnswers
 from stream_bayes.serve.regressor_answers import RegressorAnswers

@@ -19,8 +19,8 @@ from starlette.routing import Route, Router
 
 from stream_bayes.door import http_server
 from stream_bayes.door.connections import AdmittedTo, ConnectionLimits, Connections, network_of
-from stream_bayes.door.guard import Door, ServiceLimits, guarded
 from stream_bayes.door.http_server import listen, make_server, serve_until
+from stream_bayes.door.request_checks import Door, ServiceLimits, guarded
 
 
 async def answer(request: Request) -> Response:

@@ -11,7 +11,7 @@ from river.drift import binary
 
 from stream_bayes import AODE, KDB, SPODE, TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes, SlidingWindow
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.drift.families import family_signals
+from stream_bayes.drift.family_detectors import family_signals
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadValue
 from tests.concepts import drawn_network

@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive, MixedNetwork, Nominal, Numeric, Schema
 from stream_bayes.drift import recall
-from stream_bayes.drift.families import TOGETHER
+from stream_bayes.drift.family_detectors import TOGETHER
 from stream_bayes.drift.recall import FamilyMemory
 from stream_bayes.drift.remembered_families import RememberedTable
 from stream_bayes.errors import BadState, StreamBayesError

@@ -28,7 +28,7 @@ _build
 lazy_imports
 secret_masking
 errors
-bugs
+error_origin
 checked_names
 decompression
 private_files

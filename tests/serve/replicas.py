@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 
-from stream_bayes.door.guard import ServiceLimits
+from stream_bayes.door.request_checks import ServiceLimits
 from stream_bayes.serve.followed import Followed, follow_model
 from stream_bayes.serve.replica import serve_replica
 from tests.serve.weather import Client

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from stream_bayes.door import http_server as server
-from stream_bayes.door.guard import Door, ServiceLimits
+from stream_bayes.door.request_checks import Door, ServiceLimits
 from stream_bayes.serve import event_stream
 from stream_bayes.serve.app import ACCESS, Service, ServiceAbilities
-from stream_bayes.serve.board import MOST_BEHIND, Board
+from stream_bayes.serve.status_board import MOST_BEHIND, Board
 from tests.waiting import PATIENCE, until
 
 SLOW, SWIFT = 100, 100

@@ -62,7 +62,7 @@ def report(
 
 def _served(model: str, servers: str | None, key: bytes | None, around: ExitStack) -> str:
     """Serve a model at the loopback until the end of a `with` block; return the address."""
-    from stream_bayes.door.guard import ServiceLimits
+    from stream_bayes.door.request_checks import ServiceLimits
     from stream_bayes.serve.followed import follow_model
     from stream_bayes.serve.replica import serve_replica
 

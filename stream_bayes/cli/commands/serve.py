@@ -55,7 +55,7 @@ def serve(
 
         check_installed()
         from stream_bayes.door.connections import checked_proxies
-        from stream_bayes.door.guard import ServiceLimits
+        from stream_bayes.door.request_checks import ServiceLimits
         from stream_bayes.serve.followed import follow_model
         from stream_bayes.serve.replica import serve_replica
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from river.dummy import PriorClassifier
 
 from stream_bayes import plots
-from stream_bayes.bugs import is_bug
 from stream_bayes.cli.comparison.models import BASELINES, MODELS, compared_models
 from stream_bayes.cli.comparison.request import ComparisonRequest
 from stream_bayes.cli.decision_rules import MistakeCosts
 from stream_bayes.cli.output import console, left_out_lines, print_json
 from stream_bayes.cli.service import ServeOptions, wait_for_signal
 from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.error_origin import is_bug
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.evaluation.comparison import Comparison, compare
 from stream_bayes.evaluation.comparison_details import Details

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.measures.bootstrap import Blocks
+from stream_bayes.core.measures.classification_measures import Measures
 from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, UNDECIDED, LabelCodes
-from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.measures.scored_window import ScoredWindow
 from stream_bayes.core.measures.state import (
     label_weights,

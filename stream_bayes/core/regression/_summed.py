@@ -33,7 +33,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import lgamma, log, sqrt
 
-from stream_bayes.core.regression.waves import is_wave
+from stream_bayes.core.regression.random_fourier_features import is_wave
 
 if not cython.compiled:
     from stream_bayes.core.counts._moments import CoMoments, Gaussians

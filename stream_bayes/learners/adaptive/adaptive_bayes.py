@@ -20,7 +20,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
-from stream_bayes.learners.adaptive._panel import Panel
+from stream_bayes.learners.adaptive._expert_panel import Panel
 from stream_bayes.learners.adaptive.expert_inputs import (
     TREND,
     LabelMemory,

@@ -10,20 +10,20 @@ import numpy as np
 
 from stream_bayes.core.encoding._targets import MARK
 from stream_bayes.core.measures.student_t import StudentT
+from stream_bayes.core.mixtures._interval_correction import NORMAL_TAILS
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge
-from stream_bayes.learners.adaptive._regression_panel import (
+from stream_bayes.learners.adaptive._regression_experts import (
     HINGED,
     KEPT,
     LINEAR,
     MEANS,
     MULTIPLIED,
     NEAR,
-    NORMAL_TAILS,
     STACKED,
     WAVED,
     RegressionPanel,
@@ -203,7 +203,7 @@ class AdaptiveRegression(BayesRegressor):
             float(panel.target_mean),
             float(panel.target_deviation),
             NORMAL_TAILS,
-            np.asarray(panel.tails).tolist(),
+            np.asarray(panel.correction.shifts).tolist(),
             self._point(),
         )
 

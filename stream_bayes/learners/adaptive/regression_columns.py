@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import TargetEncoder
 from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, deviation_of, most_correlated
-from stream_bayes.learners.adaptive._regression_panel import (
+from stream_bayes.learners.adaptive._regression_experts import (
     FAR_IN_ROW,
     FIRST_SETTING,
     KEPT,

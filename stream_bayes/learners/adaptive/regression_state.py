@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.regression._fading import FadingRegression
 from stream_bayes.core.regression.tree import MOST_IN_TREE, load_tree, tree_arrays
 from stream_bayes.core.values.checks import expect
-from stream_bayes.learners.adaptive._regression_panel import KEPT, TREE_LIFE, WAVES, RegressionPanel
+from stream_bayes.learners.adaptive._regression_experts import KEPT, TREE_LIFE, WAVES, RegressionPanel
 
 __all__ = ["PREFIX", "load_panel", "panel_arrays", "panel_values"]
 
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 COUNTS = ("events", "since", "set_at", "considered", "far_targets", "far_numbers", "near", "next_near")
 NUMBERS = ("target_mean", "target_deviation", "lowest", "highest", "last", "last_error")
 COLUMNS = ("slots", "is_nominal", "mean", "deviation", "flagged", "hinged", "knots", "firsts", "seconds")
-OF_FIXED_SIZE = ("errors", "tails", "means", "newest_targets")
+OF_FIXED_SIZE = ("errors", "means", "newest_targets")
 OF_FEATURES = ("matter", "directions", "phases")
 KEPT_EVENTS = ("kept_values", "kept_targets", "kept_weights", "kept_lags")
 NEAR = ("near_targets", "near_steady", "near_best")
@@ -44,6 +44,7 @@ def panel_arrays(panel: RegressionPanel) -> dict[str, Array]:
     arrays |= {name: np.array(getattr(panel, name)[:events]) for name in KEPT_EVENTS}
     arrays |= {name: np.array(getattr(panel, name)[: panel.near]) for name in NEAR}
     arrays["near_columns"] = np.array(np.asarray(panel.near_columns)[:, : panel.near])
+    arrays["tails"] = np.array(panel.correction.shifts)
     arrays["weights"], arrays["squares"] = np.array(panel.mixture.weights), np.array(panel.mixture.squares)
     arrays |= {"tree_columns": np.array(panel.tree_columns), **tree_arrays(panel.tree)}
     for k, each in enumerate(_regressions(panel)):
@@ -110,6 +111,7 @@ def load_panel(
         _fill(panel, name, saved[name], (near,))
     for name in (*OF_FIXED_SIZE, "matter"):
         _fill(panel, name, saved[name], np.shape(getattr(panel, name)))
+    _fill(panel.correction, "shifts", saved["tails"], np.shape(panel.correction.shifts))
     for name in ("weights", "squares"):
         _fill(panel.mixture, name, saved[name], np.shape(getattr(panel.mixture, name)))
         expect(bool(np.all(saved[name] > 0.0)), f"{name} are not above 0")

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.regression.waves import Waves
+from stream_bayes.core.regression.random_fourier_features import Waves
 from stream_bayes.core.values.values import name_order, shown, tagged, untagged
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.arguments import check_count, check_number, check_seed

@@ -21,7 +21,7 @@ from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.mixtures.forecast import Forecast
 from stream_bayes.core.pictures.html import block, plain_table
 from stream_bayes.core.regression._summed import RegressionReading
-from stream_bayes.core.regression.waves import is_derived
+from stream_bayes.core.regression.random_fourier_features import is_derived
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, labels_of, like_series
 from stream_bayes.data.schema import Nominal, Schema

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.measures.student_t import StudentT
-from stream_bayes.core.regression.waves import Waves, best_length
+from stream_bayes.core.regression.random_fourier_features import Waves, best_length
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import is_number
 from stream_bayes.core.values.payloads import tagged_payload, untagged_payload

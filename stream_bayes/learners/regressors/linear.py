@@ -15,7 +15,7 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._targets import TargetEncoder, read_target
 from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._summed import RegressionReading
-from stream_bayes.core.regression.waves import Waves, is_derived, is_wave, wave_names
+from stream_bayes.core.regression.random_fourier_features import Waves, is_derived, is_wave, wave_names
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.inputs import no_features
 from stream_bayes.core.values.values import OTHER, is_missing, shown

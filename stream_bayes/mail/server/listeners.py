@@ -19,7 +19,7 @@ from stream_bayes.door.request_reading import RequestReader
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from stream_bayes.door.guard import Door
+    from stream_bayes.door.request_checks import Door
 
 __all__ = ["Converse", "MailListener", "SocketListener", "WebListener"]
 

@@ -256,7 +256,7 @@ class SpamServer:
     def _web_listener(self, opened: socket.socket, rights_of: Callable[[Any], Caller]) -> WebListener:
         """Return the listener for HTTP."""
         try:
-            from stream_bayes.door.guard import Door, ServiceLimits
+            from stream_bayes.door.request_checks import Door, ServiceLimits
             from stream_bayes.mail.server.web_api import ACCESS, filter_app
         except ImportError as error:
             raise MissingPackage(

@@ -28,9 +28,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stream_bayes.door.application import application
-from stream_bayes.door.guard import Access, Door
 from stream_bayes.door.problems import Refused, problem, problem_of
 from stream_bayes.door.refusals import Refusals
+from stream_bayes.door.request_checks import Access, Door
 from stream_bayes.errors import NotLearned, StreamBayesError
 from stream_bayes.mail.server.callers import Caller, NotAllowed
 from stream_bayes.mail.server.filter_service import FilterService

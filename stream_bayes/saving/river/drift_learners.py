@@ -15,7 +15,7 @@ from stream_bayes.core.live_networks.family_sums import FamilyShape, FamilySums
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.candidates import FRESH, GROWN, Basis, SearchTask
-from stream_bayes.drift.families import FamilyWatch
+from stream_bayes.drift.family_detectors import FamilyWatch
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recall import Proposal
 from stream_bayes.drift.recent_events import RecentEvents

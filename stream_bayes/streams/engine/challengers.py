@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.bugs import is_bug
 from stream_bayes.core.events.actions import Learned
 from stream_bayes.core.events.unlearn_spans import Rejoined
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.error_origin import is_bug
 from stream_bayes.errors import NoSnapshot, NotSupported, StreamBayesError
 from stream_bayes.saving.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record

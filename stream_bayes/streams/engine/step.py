@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from stream_bayes.bugs import is_bug
 from stream_bayes.core.events.actions import (
     Action,
     Learn,
@@ -35,6 +34,7 @@ from stream_bayes.core.measures.surprises import Surprises
 from stream_bayes.core.measures.variable_errors import TargetErrors, VariableErrors
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import Payload
+from stream_bayes.error_origin import is_bug
 from stream_bayes.errors import BadLabel, BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.learners.base.credible_intervals import ends_of
 from stream_bayes.streams.contracts.sink import (

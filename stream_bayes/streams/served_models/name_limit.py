@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.encoding._bags import BagEncoder
-from stream_bayes.core.regression.waves import is_derived
+from stream_bayes.core.regression.random_fourier_features import is_derived
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.base.base import BayesClassifier

@@ -10,12 +10,12 @@ from typing import Any
 
 from river import base, compose
 
-from stream_bayes.bugs import is_bug
 from stream_bayes.core.values.inputs import check_class
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import shown
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
+from stream_bayes.error_origin import is_bug
 from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.base.base import BayesClassifier

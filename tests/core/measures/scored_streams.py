@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from stream_bayes.core.measures.classification_measures import Measures
 from stream_bayes.core.measures.losses import Losses
-from stream_bayes.core.measures.measures import Measures
 from tests.oracles import losses as oracle
 
 NAMES = ["a", "b", "c", "d"]

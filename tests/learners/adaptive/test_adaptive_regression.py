@@ -351,9 +351,9 @@ def test_outer_tails_slow_down_after_some_hundred_events() -> None:
     model, rng = AdaptiveRegression(lags=0), np.random.default_rng(3)
     for k, (wind, noise) in enumerate(rng.normal(size=(1200, 2)).tolist()):
         if k in (400, 1100):
-            before = np.array(model._panel.tails)
+            before = np.array(model._panel.correction.shifts)
             model.learn_one({"wind": wind}, 25.0)  # above all tails
-            moved[k] = np.array(model._panel.tails) - before
+            moved[k] = np.array(model._panel.correction.shifts) - before
         model.learn_one({"wind": wind}, wind + noise)
     outer, inner = [6, 7, 8, 9], [4, 5]
     assert moved[1100][outer] == pytest.approx(0.5 * moved[400][outer])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.serve import board as boards
-from stream_bayes.serve.board import MOST_BEHIND, MOST_PART_POINTS, MOST_POINTS, Board, EventSubscriber
+from stream_bayes.serve import status_board
 from stream_bayes.serve.model_answers import ModelAnswers
+from stream_bayes.serve.status_board import MOST_BEHIND, MOST_PART_POINTS, MOST_POINTS, Board, EventSubscriber
 from stream_bayes.serve.views import View
 
 
@@ -81,7 +81,7 @@ def test_the_history_drops_the_oldest_and_takes_late_labels() -> None:
 def test_requests_of_a_model_that_is_seen_seldom_wait_once_and_not_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(boards, "PATIENCE", 0.05)
+    monkeypatch.setattr(status_board, "PATIENCE", 0.05)
     board = Board("days", request=lambda message: None)
     board.apply(status(1))
     old = View(lambda: ModelAnswers(NaiveBayes()), processed=5, moment=time.time() - 60.0)

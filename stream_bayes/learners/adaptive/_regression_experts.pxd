@@ -1,5 +1,6 @@
 from stream_bayes.core.encoding._rows cimport Row
 from stream_bayes.core.mixtures._forecast_mixture cimport ForecastMixture
+from stream_bayes.core.mixtures._interval_correction cimport IntervalCorrection
 from stream_bayes.core.regression._fading cimport FadingRegression
 from stream_bayes.core.regression._tree cimport RegressionTree
 
@@ -30,11 +31,8 @@ cdef class RegressionPanel:
     cdef public double target_mean
     cdef public double target_deviation
     cdef public ForecastMixture mixture
+    cdef public IntervalCorrection correction
     cdef public double[::1] errors
-    cdef public double[::1] tails
-    cdef double[::1] normal_tails
-    cdef double[::1] levels
-    cdef double[::1] tail_steps
     cdef public double[::1] points
     cdef public double[::1] locations
     cdef public double[::1] leverages

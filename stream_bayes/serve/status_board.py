@@ -14,19 +14,15 @@ from typing import Any
 
 import msgspec
 
-from stream_bayes.core.measures.losses import Losses
-from stream_bayes.core.measures.measures import Measures
-from stream_bayes.core.measures.number_losses import NumberLosses
 from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.event_history import EventHistory
-from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.views import View
 
-__all__ = ["Board", "EventSubscriber", "evaluation_of", "measures_by_label"]
+__all__ = ["Board", "EventSubscriber"]
 
 MOST_POINTS = 1440  # of a curve; then every second one is dropped
 MOST_DRIFTS = 1000
-MOST_LABELS = 12  # whose measures are shown
 MOST_PART_POINTS = 360  # of the curves of labels, or of variables
 MOST_FOLLOWERS = 256
 MOST_FOLLOWERS_EACH = 64  # from one address
@@ -280,57 +276,6 @@ class Board:
         self.has_ended = True
         for follower in tuple(self.followers):
             follower.offer(b"")
-
-
-def evaluation_of(losses: Losses | NumberLosses) -> dict[str, Any]:
-    """Return the measures of a stream's predictions as JSON values."""
-    evaluation: dict[str, Any] = {}
-    if isinstance(losses, NumberLosses):
-        for name in ("cumulative", "windowed", "fading"):
-            numbers = getattr(losses, name)
-            evaluation[name] = {
-                **as_json(numbers.as_dict()),
-                "weight": as_json(numbers.weight),
-                "pit": numbers.pit,
-            }
-        return evaluation | {"unanswered": losses.unanswered, "level": losses.level}
-    for name in ("cumulative", "windowed", "fading"):
-        measures = getattr(losses, name)
-        evaluation[name] = {
-            **as_json(measures.as_dict()),
-            "majority_accuracy": as_json(measures.majority_accuracy),
-            "no_change_accuracy": as_json(measures.no_change_accuracy),
-            "undecided": as_json(measures.undecided),
-            "weight": as_json(measures.weight),
-            "by_label": measures_by_label(measures),
-        }
-    evaluation["cumulative"]["accuracy_interval"] = as_json(losses.cumulative.accuracy_interval())
-    evaluation["reliability"] = [
-        {"weight": each.weight, "confidence": each.confidence, "accuracy": each.accuracy}
-        for each in losses.windowed.reliability
-    ]
-    confusion = losses.confusion()
-    evaluation["confusion"] = {
-        "labels": [label_name(label) for label in losses.labels],
-        "cells": [[as_json(label), as_json(answer), weight] for (label, answer), weight in confusion.items()],
-    }
-    evaluation["unanswered"] = losses.unanswered
-    return evaluation
-
-
-def measures_by_label(measures: Measures) -> dict[str, dict[str, Any]]:
-    """Return precision, recall and F1 of the most frequent labels as JSON values."""
-    f1, precision, recall = measures.f1, measures.precision, measures.recall
-    frequent = list(measures.weight_by_label)[:MOST_LABELS]
-    return {
-        label_name(label): {
-            "precision": as_json(precision.get(label)),
-            "recall": as_json(recall.get(label)),
-            "f1": as_json(f1.get(label)),
-            "weight": measures.weight_by_label[label],
-        }
-        for label in frequent
-    }
 
 
 def _total_lag(status: Mapping[str, Any]) -> int | None:

@@ -15,7 +15,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_bayes.door.guard import Access, Door, ServiceLimits, guarded
+from stream_bayes.door.request_checks import Access, Door, ServiceLimits, guarded
 from stream_bayes.streams.engine.engine import Engine
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
 

@@ -6,7 +6,7 @@
                         the last target; a tree of regressions
     experts -> point    experts, regressions on what the experts give (stackers), their median, and the mixture's mean:
                         their mean, weighed by fading squared errors, near the one with the least
-    experts -> forecast `ForecastMixture` of all these but the last, with its tails corrected
+    experts -> forecast `ForecastMixture` of all these but the last, with an `IntervalCorrection`
 
 Everything is in deviations of the target from its mean. Units, knots and waves are set anew after 4 events, 8, ...,
 1,024, from the events since the unit of targets or numbers last changed; the experts then learn these events again.
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import cos, erfc, exp, fabs, isnan, log, sqrt
+from cython.cimports.libc.math import cos, exp, fabs, isnan, log, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.mixtures._forecast_mixture import ForecastMixture
+    from stream_bayes.core.mixtures._interval_correction import IntervalCorrection
     from stream_bayes.core.regression._fading import FadingRegression
     from stream_bayes.core.regression._tree import RegressionTree
 
@@ -68,27 +69,6 @@ EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estima
 LEAST_MATTER = cython.declare(cython.double, 0.05)
 LEAST_TO_FILL = cython.declare(cython.Py_ssize_t, 10)  # events, before columns are estimated from others
 FEW_BLANKS = 10  # kept events without a name; from so many on, their effect is learned
-TAILS = (0.005, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.995)
-NORMAL_TAILS = (  # of the standard normal distribution
-    -2.5758293035489004,
-    -1.9599639845400545,
-    -1.6448536269514729,
-    -1.2815515655446004,
-    -0.6744897501960817,
-    0.6744897501960817,
-    1.2815515655446004,
-    1.6448536269514722,
-    1.959963984540054,
-    2.5758293035489004,
-)
-TAIL_RATE = cython.declare(cython.double, 0.01)
-# Events after which the outer tails slow down, to half their rate: their own swings make intervals narrow and wide.
-EVENTS_TO_SLOW = cython.declare(cython.double, 500.0)
-LEAST_DENSITY = 0.1  # for the size of the steps of outer tails
-LARGEST_SHIFT = cython.declare(cython.double, 4.0)  # of a tail, in normal deviations
-# Events until a tail may be a deviation narrower: early errors make scales too wide, and their tails too narrow for
-# the scales that come later.
-EVENTS_TO_NARROW = cython.declare(cython.double, 2000.0)
 
 
 @cython.cclass
@@ -119,11 +99,8 @@ class RegressionPanel:
         self.lowest, self.highest = 0.0, 0.0
         self.is_ready = self.is_fresh = False
         self.target_mean, self.target_deviation = 0.0, 1.0
-        self.mixture = ForecastMixture(LOCATIONS)
-        self.errors, self.tails = np.ones(POINTS), np.zeros(len(TAILS))
-        self.normal_tails, self.levels = np.array(NORMAL_TAILS), np.array(TAILS)
-        density = np.exp(-0.5 * np.square(NORMAL_TAILS)) / np.sqrt(2.0 * np.pi)
-        self.tail_steps = TAIL_RATE / np.maximum(LEAST_DENSITY, density)
+        self.mixture, self.correction = ForecastMixture(LOCATIONS), IntervalCorrection()
+        self.errors = np.ones(POINTS)
         self.points, self.locations, self.leverages = (
             np.zeros(POINTS),
             np.zeros(LOCATIONS),
@@ -580,33 +557,21 @@ class RegressionPanel:
 
     @cython.cfunc
     def score(self, y: cython.double, weight: cython.double):
-        """Weigh experts, points and tails by a target; `weight` is the event's weight, at most 1."""
+        """Weigh experts and points by a target, and correct intervals; `weight` is the event's weight, at most 1."""
         k: cython.Py_ssize_t
-        tail: cython.double
+        error: cython.double
         least: cython.double
-        narrower: cython.double = self.since / EVENTS_TO_NARROW
-        slower: cython.double = weight * max(0.5, min(1.0, EVENTS_TO_SLOW / self.since))
-        step: cython.double
         rate: cython.double = weight * max(ERROR_RATE, 1.0 / self.since)
         expert: FadingRegression
-        below: cython.double = self.mixture.below(y)
         median: cython.double = self.locations[LOCATIONS - 1]
-        for k in range(len(TAILS)):
-            tail = 0.5 * erfc(-(self.normal_tails[k] + self.tails[k]) / sqrt(2.0))
-            step = self.tail_steps[k] * (self.levels[k] - (1.0 if below < tail else 0.0))
-            self.tails[k] += step * (weight if 0.2 < self.levels[k] < 0.8 else slower)
-            if self.levels[k] < 0.2:
-                self.tails[k] = min(narrower, self.tails[k])
-            elif self.levels[k] > 0.8:
-                self.tails[k] = max(-narrower, self.tails[k])
-            self.tails[k] = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.tails[k]))
+        self.correction.learn(self.mixture.below(y), self.since, weight)
         self.mixture.learn(y, self.since - 1, weight)
         least = (y - self.points[0]) * (y - self.points[0])
         for k in range(1, POINTS):
             least = min(least, (y - self.points[k]) * (y - self.points[k]))
         for k in range(POINTS):
-            tail = (y - self.points[k]) * (y - self.points[k])
-            self.errors[k] += rate * (min(tail, LARGEST_ERROR * (1.0 + least)) - self.errors[k])
+            error = (y - self.points[k]) * (y - self.points[k])
+            self.errors[k] += rate * (min(error, LARGEST_ERROR * (1.0 + least)) - self.errors[k])
         for k in range(len(STACKED)):
             expert = self.stackers[k]
             expert.learn(self.apart, max(-FARTHEST_APART, min(FARTHEST_APART, y - median)), weight)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.bugs import is_bug
+from stream_bayes.error_origin import is_bug
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.files._csv_rows import rows_of_columns
 from tests.failing_code import in_module
