@@ -27,7 +27,7 @@ from stream_bayes.streams.files.column_profile import ColumnProfile
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.json_columns import InferredJSONDecoder, json_schema
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder, json_schema, reading_nested
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.table_profile import (
     FIRST_ROWS,
@@ -271,6 +271,11 @@ class DataFile:
         )
         return {name: profile for name, profile in self.profiles.items() if fields.is_feature(name)}
 
+    @property
+    def is_nested(self) -> bool:
+        """True if records of JSON hold objects in objects, whose fields are named `outer.inner`."""
+        return isinstance(self.source, JSONLinesSource) and self.source.decoder.fields.flatten
+
     def is_numeric(self, name: str) -> bool:
         """Return True for a numeric feature."""
         if self.schema is None:
@@ -302,6 +307,8 @@ class DataFile:
     def described(self) -> list[str]:
         """Return the guessed kinds of the columns, one per line."""
         form = f" ({self.form})" if self.form is not None and str(self.form) else ""
+        if self.is_nested:
+            form = " (fields of nested objects are named outer.inner)"
         return [
             f"by the first {self._rows_examined} of {self.path}{form}",
             *self.guesses,
@@ -502,6 +509,8 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
         options.refuse(file)
     ignore = list(options.ignore)
     fields = Fields(target=target, time=options.time, ignore=tuple(ignore))
+    if kind == "jsonl":
+        fields = reading_nested(file, fields)
     left_out: dict[str, str] = {}
     form = None
     if kind == "csv":
@@ -520,7 +529,7 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
         profiles = record_profiles(records, fields, numeric)
         _check_targets(file, fields.all_targets, profiles, records)
     decided = {*options.nominal, *options.numeric}
-    read = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
+    read = dataclasses.replace(fields, ignore=(*ignore, *left_out))
     decide_codes(profiles, read, lambda _: _source(kind, file, fields, None, form), decided)
     kept = {*fields.roles.values(), *ignore, *left_out, *decided}
     suspects = [name for name, profile in profiles.items() if profile.is_id and name not in kept]
@@ -533,7 +542,7 @@ def open_table(file: Path, target: str | Sequence[str] | None, options: DataOpti
         left_out |= {
             name: f"an identifier: {_recurrence(each)}" for name, each in measured.items() if not each.tells
         }
-    fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
+    fields = dataclasses.replace(fields, ignore=(*ignore, *left_out))
     schema = _schema_of(kind, file, fields, profiles, form, bool(decided))
     if schema is not None:
         if options.blanks:
@@ -657,7 +666,12 @@ def merged_with(table: DataFile, files: Sequence[Path], options: DataOptions) ->
             if kind != format_of(table.path):
                 raise BadValue(f"expected files of one format, got {table.path} and {file}")
             left_out = (*options.ignore, *table.left_out)
-            fields = Fields(target=table.target or table.targets or None, time=options.time, ignore=left_out)
+            fields = Fields(
+                target=table.target or table.targets or None,
+                time=options.time,
+                ignore=left_out,
+                flatten=table.is_nested,
+            )
             opened.append(_source(kind, file, fields, table.schema, table.form, name))
         return MergedSource(opened, SOURCE)
     except BaseException:

@@ -139,5 +139,6 @@ def schema_text(table: DataFile) -> str:
     if columns is None:
         columns = {name: each.kind.column for name, each in table.features.items()}
     blanks = [] if table.schema is None else [*table.schema.missing_features]
-    above = f"[schema]\nblanks = {json_text.dumps(blanks, ensure_ascii=False)}\n" if blanks else ""
+    above = "[source]\nflatten = true\n\n" if table.is_nested else ""
+    above += f"[schema]\nblanks = {json_text.dumps(blanks, ensure_ascii=False)}\n" if blanks else ""
     return above + features_table(columns).rstrip("\n")

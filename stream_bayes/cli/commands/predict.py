@@ -49,7 +49,7 @@ from stream_bayes.saving.model_files import load_answering, load_learner, load_s
 from stream_bayes.streams.contracts.source import Source, records_of
 from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.json_columns import InferredJSONDecoder
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder, reading_nested
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.table_profile import profile_of
@@ -385,7 +385,8 @@ def _source(
         return CSVSource(file, Fields(key=key, only=columns), schema, form=form, misfits="missing")
     options.refuse(file)
     if kind == "jsonl" and schema is not None:
-        return JSONLinesSource(file, InferredJSONDecoder(Fields(key=key, only=columns), schema))
+        fields = reading_nested(file, Fields(key=key, only=columns))
+        return JSONLinesSource(file, InferredJSONDecoder(fields, schema))
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, columns, source.columns)

@@ -26,7 +26,7 @@ from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.records.object_decoder import Scalar
 
-__all__ = ["InferredJSONDecoder", "inferred_json_schema", "json_schema"]
+__all__ = ["InferredJSONDecoder", "inferred_json_schema", "json_schema", "reading_nested"]
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +87,33 @@ class InferredJSONDecoder(JSONDecoder):
                 f"{EXAMINED_ROWS:,}",
             )
         self.late_fields[name if len(self.late_fields) <= MOST_COUNTED else OTHERS] += 1
+
+
+class _NestingDecoder(JSONDecoder):
+    """A decoder that notes whether a record holds objects in an object."""
+
+    is_nested = False
+
+    def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
+        self.is_nested |= dict in map(type, content.values())
+        return {}
+
+
+def reading_nested(path: str | os.PathLike[str], fields: Fields) -> Fields:
+    """Return the fields of a JSON file, flattened if its first rows hold objects in objects.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read.
+    """
+    decoder = _NestingDecoder()
+    if not (fields.flatten or fields.envelope):
+        with closing(JSONLinesSource(path, decoder)) as source:
+            for _ in records_of(source, FIRST_ROWS):
+                if decoder.is_nested:
+                    return replace(fields, flatten=True)
+    return fields
 
 
 def inferred_json_schema(path: str | os.PathLike[str], fields: Fields) -> Schema | None:

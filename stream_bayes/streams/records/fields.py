@@ -54,7 +54,8 @@ class Fields:
     only
         The fields that are features, if not all.
     flatten
-        True to flatten nested objects into fields named `outer.inner`; otherwise they are refused.
+        True to flatten nested objects into fields named `outer.inner`; otherwise they are refused. To ignore `outer`
+        is to ignore all its fields.
     max_fields
         The most features of a record, unless a schema or `only` names them. A record with more is a bad record.
     envelope

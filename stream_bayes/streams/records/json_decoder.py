@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypedDict
 
 import msgspec
@@ -15,13 +16,16 @@ from stream_bayes.streams.records.undecodable import DecodeReason, undecodable
 
 __all__ = ["JSONDecoder"]
 
+# What Python's `json` writes of numbers that JSON does not have.
+NO_NUMBERS = (b"NaN", b"Infinity")
+
 
 class JSONDecoder(ObjectDecoder):
     """A JSON object: `{"sky": "grey", "wind": 3.5, "rain": true}`.
 
     Numeric features must be numbers; nominal ones text, numbers, true or false. A field of another kind, such as an
     `Amount`, is read as a cell of a file. Without a schema, text, true and false are nominal and numbers are numeric.
-    `null` is a missing value. Of two fields with one name the last one counts.
+    `null` is a missing value, and so is the bare `NaN` that Python writes. Of two fields with one name the last counts.
     Fields that no event needs are skipped: only their brackets and quotes are checked.
 
     Examples
@@ -63,7 +67,8 @@ ignore = ['sky'] in a pipeline file"
             except msgspec.ValidationError:
                 pass  # the slower way below finds the field
             except msgspec.DecodeError as error:
-                raise _no_json(text, error) from None
+                if not _may_have_no_numbers(text):
+                    raise _no_json(text, error) from None
         return super().content(raw)
 
     def unframed(self, raw: bytes) -> bytes:
@@ -77,7 +82,36 @@ ignore = ['sky'] in a pipeline file"
         except msgspec.ValidationError as error:  # not an object, or a number out of range
             raise undecodable(DecodeReason.WRONG_TYPE, f"{error}") from None
         except msgspec.DecodeError as error:
-            raise _no_json(text, error) from None
+            content = _with_no_numbers(text) if _may_have_no_numbers(text) else None
+            if content is None:
+                raise _no_json(text, error) from None
+            return content
+
+
+def _may_have_no_numbers(text: bytes) -> bool:
+    return any(name in text for name in NO_NUMBERS)
+
+
+def _with_no_numbers(text: bytes) -> dict[str, Any] | None:
+    """Return an object whose NaN are missing; None if it is no object of JSON otherwise.
+
+    Raises
+    ------
+    Undecodable
+        If a number is infinite.
+    """
+
+    def missing(name: str) -> None:
+        if name != "NaN":
+            raise undecodable(DecodeReason.WRONG_TYPE, f"expected finite numbers, got {name}")
+
+    try:
+        content = json.loads(text, parse_constant=missing)
+    except Undecodable:
+        raise
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _no_json(raw: bytes, error: msgspec.DecodeError) -> Undecodable:

@@ -97,10 +97,13 @@ class ObjectDecoder(Decoder):
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
         """Return the fields that are used, flattened."""
-        if self.fields.flatten:
-            content = flattened(content)
         for name in self.fields.ignore:
             content.pop(name, None)
+        if self.fields.flatten:
+            content = flattened(content)
+            for name in self.fields.ignore:
+                for inner in [each for each in content if each == name or each.startswith(f"{name}.")]:
+                    del content[inner]
         if self._declared is None:
             return content
         if self._refuses and (unknown := content.keys() - self._declared.keys()):
@@ -148,7 +151,12 @@ class ObjectDecoder(Decoder):
         if not names:
             return ""
         options = " ".join(f"--ignore {name}" for name in names)
-        return f"; to leave it out: {options}, or ignore = [{', '.join(names)}] in a pipeline file"
+        reading = (
+            "; to read the fields of an object: flatten = true there"
+            if not self.fields.flatten and dict in map(type, content.values())
+            else ""
+        )
+        return f"; to leave it out: {options}, or ignore = [{', '.join(names)}] in a pipeline file{reading}"
 
     def _read(self, name: str, kind: ColumnKind, width: int, value: Any) -> tuple[Any, ...]:
         """Return the features of a field by its kind; what is not of the kind is a bad field."""

@@ -18,7 +18,7 @@ from stream_bayes.registry import Registry
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.csv_format import guessed_format, named_columns
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema
+from stream_bayes.streams.files.json_columns import InferredJSONDecoder, inferred_json_schema, reading_nested
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.table_profile import FIRST_ROWS, has_rows, inferred_schema, profile_of
 from stream_bayes.streams.files.typed_columns import inferred_typed_schema
@@ -276,7 +276,8 @@ def from_jsonl(
         As of `from_csv`, with fields in place of columns.
     infer_types
         False to take each value as JSON has it where there is no schema. Otherwise the first rows decide which texts
-        are amounts, dates or sentences, and are read as such; of a file that is followed, a warning names these.
+        are amounts, dates or sentences, and are read as such, and whether `flatten` is on, as objects hold others; of a
+        file that is followed, a warning names these texts.
     max_record_bytes
         Longer lines become dead letters.
     **roles
@@ -306,8 +307,14 @@ def from_jsonl(
     if schema is None and infer_types:
         if follow or not Path(path).is_file():  # what it will hold is not there yet, or can be read once
             decoder.watch_texts(os.fspath(path))
-        elif (inferred := inferred_json_schema(path, fields)) is not None:
-            decoder = InferredJSONDecoder(fields, inferred, max_record_bytes)
+        else:
+            fields = reading_nested(path, fields)
+            inferred = inferred_json_schema(path, fields)
+            decoder = (
+                JSONDecoder(fields, max_record_bytes=max_record_bytes)
+                if inferred is None
+                else InferredJSONDecoder(fields, inferred, max_record_bytes)
+            )
     return JSONLinesSource(path, decoder, name=name, follow=follow)
 
 

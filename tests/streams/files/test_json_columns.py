@@ -143,3 +143,32 @@ def test_one_object_with_its_columns_as_lists_or_over_many_lines_is_refused_too(
 def test_records_are_no_table(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.json").write_text(text)
     JSONLinesSource(tmp_path / "t.json").close()
+
+
+def test_objects_in_objects_are_read_field_by_field_and_that_is_said(tmp_path: Path) -> None:
+    records = [
+        {"who": {"age": 20 + n % 40, "home": {"city": ["Ulm", "Bonn"][n % 2]}}, "y": "ab"[n % 2]}
+        for n in range(60)
+    ]
+    path, new = written(tmp_path / "t.jsonl", records), written(tmp_path / "new.jsonl", records[:2])
+    listing = tmp_path / "t.json"
+    listing.write_text(json.dumps(records))
+    for each in (path, listing):
+        with closing(streams.from_file(each, target="y")) as source:
+            first = whole(source)[0]
+        assert isinstance(first, Event) and first.x == {"who.age": 20, "who.home.city": "Ulm"}
+    model, out = tmp_path / "m.zip", tmp_path / "answers.csv"
+    trained = CliRunner().invoke(app, ["train", str(path), "--target", "y", "--out", str(model)])
+    assert "(fields of nested objects are named outer.inner)" in trained.output
+    assert "names (1): who.home.city" in trained.output
+    assert CliRunner().invoke(app, ["predict", str(model), str(new), "--out", str(out)]).exit_code == 0
+    assert [line.split(",")[1] for line in out.read_text().splitlines()] == ["prediction", "a", "b"]
+    shown = CliRunner().invoke(app, ["inspect", str(path), "--target", "y"])
+    assert "[source]\nflatten = true\n" in shown.output
+
+
+def test_a_record_refused_for_an_object_says_how_to_read_its_fields(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.jsonl", [{"who": {"age": 20}, "y": "a"}])
+    with closing(streams.from_jsonl(path, target="y", infer_types=False)) as source:
+        (record,) = source.poll(2)
+    assert "to read the fields of an object: flatten = true there" in getattr(record, "detail", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 from pathlib import Path
 
@@ -139,7 +140,12 @@ def test_a_wrong_type_is_told_by_field_type_and_size_and_never_by_content(conten
         (b'{"sky": "a\x00b"}', DecodeReason.NOT_JSON),
         (b'{"sky": "grey"', DecodeReason.NOT_JSON),
         (b'{"sky": "grey"} x', DecodeReason.NOT_JSON),
-        (b'{"sky": NaN}', DecodeReason.NOT_JSON),
+        (b'{"sky": nan}', DecodeReason.NOT_JSON),
+        (b'{"sky": NaN', DecodeReason.NOT_JSON),
+        (b"[NaN]", DecodeReason.WRONG_TYPE),
+        (b'{"sky": "NaN" grey}', DecodeReason.NOT_JSON),
+        (b'{"wind": NaN, "sky": ' + b"[" * 10_000 + b"}", DecodeReason.NOT_JSON),
+        (b'{"wind": -Infinity}', DecodeReason.WRONG_TYPE),
         (b'{"sky": "\\ud800"}', DecodeReason.NOT_JSON),
         (b'\xef\xbb\xbf{"sky": 1}', DecodeReason.NOT_JSON),
         (b'{"sky": "\xff"}', DecodeReason.NOT_UTF8),
@@ -396,3 +402,20 @@ def test_a_record_with_thousands_of_fields_is_a_bad_record_unless_they_are_decla
     assert isinstance(JSONDecoder(Fields(max_fields=5001)).decode(raw), Event)
     assert isinstance(JSONDecoder(Fields(only=names)).decode(raw), Event)
     assert isinstance(JSONDecoder(schema=Schema({name: Numeric() for name in names})).decode(raw), Event)
+
+
+@pytest.mark.parametrize("schema", [None, Schema({"sky": Nominal(), "wind": Numeric()}, target="rain")])
+def test_what_python_writes_for_a_number_that_is_none_is_missing(schema: Schema | None) -> None:
+    decode = JSONDecoder(Fields(target="rain"), schema).decode
+    written = json.dumps({"sky": "NaN", "wind": math.nan, "rain": "no"}).encode()
+    assert decode(written) == decode(written.replace(b": NaN", b": null"))
+    unlabelled = decode(json.dumps({"sky": "grey", "wind": 3.5, "rain": math.nan}).encode())
+    assert isinstance(unlabelled, Event) and unlabelled.y is None
+
+
+def test_to_ignore_an_object_is_to_ignore_its_fields() -> None:
+    decoder = JSONDecoder(Fields(flatten=True, ignore=["who.home", "raw"]))
+    assert event(decoder, {"who": {"age": 20, "home": {"zip": 8}, "homes": 2}, "raw": {"a": [1]}}).x == {
+        "who.age": 20,
+        "who.homes": 2,
+    }
