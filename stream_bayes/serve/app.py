@@ -55,6 +55,7 @@ from stream_bayes.serve.status_board import Board
 from stream_bayes.serve.threshold_costs import threshold_costs
 from stream_bayes.serve.views import View
 from stream_bayes.streams.engine.dead_letters import REFUSED
+from stream_bayes.streams.files.label_log import GivenLabel
 
 __all__ = ["ACCESS", "PAGE", "Service", "ServiceAbilities"]
 
@@ -310,7 +311,7 @@ class Service:
         view = await self._view(name)
         if view.described is None:
             await self._asked(lambda copy: view.describe(), view)
-        own = {
+        settings = {
             "name": name or self.traits.name,
             "models": [self.traits.name, *self.board.status.get("challengers", {})],
             "follows": self.traits.follows,
@@ -321,7 +322,7 @@ class Service:
             "no_corrections": self.traits.no_corrections,
             "writes": self.door.limits.token is not None,
         }
-        return _json(own | view.describe() | {"model": view.stamp()})
+        return _json(settings | view.describe() | {"model": view.stamp()})
 
     # -- the stream ---------------------------------------------------------------------------------------------------
 
@@ -329,8 +330,8 @@ class Service:
         name = request.query_params.get("name")
         if name not in (None, self.traits.name):
             challenger = await self._view(name)
-            own = self.board.challenger_evaluations.get(name, {})
-            return _json({"name": name, "measures": own, "model": challenger.stamp()})
+            measures = self.board.challenger_evaluations.get(name, {})
+            return _json({"name": name, "measures": measures, "model": challenger.stamp()})
         view = await self.board.fresh_view()
         answer = {
             "status": self.board.status,
@@ -364,8 +365,8 @@ class Service:
         return _json({"name": self.traits.name, "status": self.board.status})
 
     async def services(self, request: Request) -> Response:
-        own = {"address": "", "name": self.traits.name, "status": self.board.status, "problem": None}
-        return _json({"services": [own, *await self._others.statuses()]})
+        this_service = {"address": "", "name": self.traits.name, "status": self.board.status, "problem": None}
+        return _json({"services": [this_service, *await self._others.statuses()]})
 
     async def history(self, request: Request) -> Response:
         query, history = request.query_params, self.board.history
@@ -430,30 +431,16 @@ class Service:
             raise Refused(409, "no-labels", self.traits.no_labels)
         body: LabelBody = decoded(await request.body(), LabelBody)
         key = self.board.history.key_of(body.key) if isinstance(body.key, str) else body.key
-        repeated = _idempotency_key(request)
-        return await self._give(key, body.label, body.kind, new_label=body.new_label, request=repeated)
+        label = GivenLabel(key, body.label, body.kind, _idempotency_key(request))
+        return await self._give(label, new_label=body.new_label)
 
-    async def _give(
-        self, key: Any, label: Any, kind: str, *, new_label: bool = False, request: str | None = None
-    ) -> Response:
+    async def _give(self, given: GivenLabel, *, new_label: bool = False) -> Response:
+        """Hand a label to the pipeline; return whether it is stored, and what became of it if that came soon."""
         view = await self._view()
-        if isinstance(view.loop_copy, RegressorAnswers):
-            try:
-                label = view.loop_copy.read_label(label)
-            except BadLabel as error:
-                raise Refused(422, "no-number", str(error)) from None
-        classes = view.loop_copy.classes
-        label = by_text(label, classes) if isinstance(label, str) else label
-        if classes and label not in classes and not new_label:
-            raise Refused(
-                422,
-                "new-label",
-                f"the model has never learned the label {shown(label)}{closest(label, classes)}; its labels are "
-                f'{shown(list(classes))}. Send "new_label": true if it is meant',
-            )
-        self._check_correction(key, label)
+        label = _label_of_model(given.label, view.loop_copy, new_label=new_label)
+        self._check_correction(given.key, label)
         try:
-            answer = await self.board.give_label(key, label, kind, request)
+            answer = await self.board.give_label(msgspec.structs.replace(given, label=label))
         except TimeoutError:
             raise Refused(
                 503, "not-stored", "the pipeline did not confirm the label; send it again, which is harmless"
@@ -462,28 +449,32 @@ class Service:
             raise Refused(422, "idempotency-key", answer["conflict"])
         if "error" in answer:
             raise Refused(503, "not-stored", f"the label could not be stored: {answer['error']}")
-        outcome, detail = answer.get("outcome", "stored"), answer.get("detail")
-        if outcome == REFUSED and detail is not None:
-            advice = CORRECTABLE if self.traits.no_corrections is not None else "Send another label"
-            raise Refused(
-                409, "refused", f"the model refuses this label: {detail}. {advice}", outcome=outcome
-            )
-        if detail is not None:
-            raise Refused(
-                404 if "too_late" in outcome or "without_sample" in outcome else 409,
-                outcome.replace("_", "-"),
-                f"{detail}: {shown(key)}. Correct a sample that the pipeline still stores ([labels] "
-                'most_correctable and correct_within), or send "kind": "label" if its sample is still to come',
-                outcome=outcome,
-            )
-        given = {"key": as_json(key), "label": as_json(label), "kind": kind}
+        outcome = answer.get("outcome", "stored")
+        if answer.get("detail") is not None:
+            raise self._refused_by_pipeline(given.key, outcome, answer["detail"])
+        content = {"key": as_json(given.key), "label": as_json(label), "kind": given.kind}
         if not answer.get("is_new", True):
             note = "stored already: a request with this Idempotency-Key stored this label"
-            return _json({"outcome": "stored_already", "detail": note, **given})
+            return _json({"outcome": "stored_already", "detail": note, **content})
         if outcome == "stored":
             note = "the label is stored; the pipeline takes it in as soon as it comes to it"
-            return _json({"outcome": "stored", "detail": note, **given}, 202)
-        return _json({"outcome": outcome, **given})
+            return _json({"outcome": "stored", "detail": note, **content}, 202)
+        return _json({"outcome": outcome, **content})
+
+    def _refused_by_pipeline(self, key: Any, outcome: str, detail: str) -> Refused:
+        """Return the error for a label that the pipeline did not take in."""
+        if outcome == REFUSED:
+            advice = CORRECTABLE if self.traits.no_corrections is not None else "Send another label"
+            return Refused(
+                409, "refused", f"the model refuses this label: {detail}. {advice}", outcome=outcome
+            )
+        return Refused(
+            404 if "too_late" in outcome or "without_sample" in outcome else 409,
+            outcome.replace("_", "-"),
+            f"{detail}: {shown(key)}. Correct a sample that the pipeline still stores ([labels] "
+            'most_correctable and correct_within), or send "kind": "label" if its sample is still to come',
+            outcome=outcome,
+        )
 
     def _check_correction(self, key: Any, label: Any) -> None:
         """Refuse to correct a sample of the history if the model cannot unlearn it: it would be a dead letter."""
@@ -525,9 +516,8 @@ class Service:
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
         key = view.loop_copy.id_of_message(raw) if is_mail else body.id
-        return await self._give(
-            self.board.history.key_of(key), label, "correction", request=_idempotency_key(request)
-        )
+        key = self.board.history.key_of(key)
+        return await self._give(GivenLabel(key, label, request=_idempotency_key(request)))
 
     # -- health -------------------------------------------------------------------------------------------------------
 
@@ -547,6 +537,31 @@ class Service:
             else self.board.status.get("ready")
         )
         return Response("ready\n" if ready else "not ready\n", 200 if ready else 503, media_type="text/plain")
+
+
+def _label_of_model(label: Any, model: ModelAnswers, *, new_label: bool) -> Any:
+    """Return a label as the model has it: a number, or the one of its classes that is written so.
+
+    Raises
+    ------
+    Refused
+        If it is none, or has never been learned and is not meant to be new.
+    """
+    if isinstance(model, RegressorAnswers):
+        try:
+            return model.read_label(label)
+        except BadLabel as error:
+            raise Refused(422, "no-number", str(error)) from None
+    classes = model.classes
+    label = by_text(label, classes) if isinstance(label, str) else label
+    if classes and label not in classes and not new_label:
+        raise Refused(
+            422,
+            "new-label",
+            f"the model has never learned the label {shown(label)}{closest(label, classes)}; its labels are "
+            f'{shown(list(classes))}. Send "new_label": true if it is meant',
+        )
+    return label
 
 
 def _event_filter(query: QueryParams) -> EventFilter:

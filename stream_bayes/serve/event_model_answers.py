@@ -46,22 +46,13 @@ class EventModelAnswers(ModelAnswers):
         super().__init__(model, surprises=surprises)
         self._bars: dict[Any, list[float]] = {}
 
-    def _refuse(self) -> NoReturn:
+    def predict(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse, with the way to ask for a variable."""
         raise NotSupported(
             f"a {type(self.model).__name__} has no class to predict; ask for its variables with POST /v1/query"
         )
 
-    def predict(
-        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
-    ) -> dict[str, Any]:
-        """Refuse, with the way to ask for a variable."""
-        self._refuse()
-
-    def predict_many(
-        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
-    ) -> dict[str, Any]:
-        """Refuse, as `predict` does."""
-        self._refuse()
+    predict_many = predict
 
     def explain(
         self,

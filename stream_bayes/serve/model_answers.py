@@ -84,8 +84,20 @@ class ModelAnswers:
         self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
     ) -> dict[str, Any]:
         """Return the prediction for one event; with a level, the credible intervals of its probabilities."""
-        x = self._read(x)
-        answer = self._predicted(x, ignore_unknown)
+        return self._predicted(self._read(x), ignore_unknown, level)
+
+    def _predicted(self, x: Mapping[str, Any], ignore_unknown: bool, level: float | None) -> dict[str, Any]:
+        ignored = self._check_names([x], ignore_unknown)
+        return self._answer(x, level) | {"ignored": ignored, "never_learned": self.never_learned(x)}
+
+    def _answer(self, x: Mapping[str, Any], level: float | None) -> dict[str, Any]:
+        """Return the decision for an event whose names were checked, and what it is made of."""
+        probabilities = self._probabilities(x)
+        answer = {
+            "prediction": as_json(self.decide(probabilities)),
+            "probabilities": {label_name(label): p for label, p in probabilities.items()},
+            **self._label_sets(probabilities),
+        }
         return answer if level is None else answer | {"intervals": self._label_intervals(x, level)}
 
     def _label_intervals(self, x: Mapping[str, Any], level: float) -> dict[str, Any]:
@@ -94,17 +106,6 @@ class ModelAnswers:
             raise NotSupported(f"a {type(self.answering).__name__} has no intervals; leave level out")
         intervals = self.answering.predict_interval_one(features_within(self.model, x), level)
         return {label_name(label): [low, high] for label, (low, high) in intervals.items()}
-
-    def _predicted(self, x: Mapping[str, Any], ignore_unknown: bool) -> dict[str, Any]:
-        ignored = self._check_names([x], ignore_unknown)
-        answer = self._probabilities(x)
-        return {
-            "prediction": as_json(self.decide(answer)),
-            "probabilities": {label_name(label): p for label, p in answer.items()},
-            "ignored": ignored,
-            "never_learned": self.never_learned(x),
-            **self._label_sets(answer),
-        }
 
     def _label_sets(self, answer: Mapping[Any, float]) -> dict[str, Any]:
         """Return the set of labels of each coverage, as `sets`; nothing if the pipeline has none."""
@@ -120,20 +121,16 @@ class ModelAnswers:
         xs = [self._read(x) for x in xs]
         ignored = self._check_names(xs, ignore_unknown)
         model = self.model
-        if model is self.learner and isinstance(model, BayesClassifier):
-            table, refused = process_samples(model, xs, [None] * len(xs), [1.0] * len(xs))
-            answers = AnswerColumns(table, model.store.encoder.labels.values)
-            if refused is not None:
-                raise BadValue(f"event {len(answers)}: {refused}") from refused
-            probabilities = answers.named(lambda label: label)
-            named, decided = answers.named(label_name), answers.decide(self.decide)
-        else:
-            probabilities = [self._probabilities(x) for x in xs]
-            named = [{label_name(label): p for label, p in answer.items()} for answer in probabilities]
-            decided = [self.decide(answer) for answer in probabilities]
+        if model is not self.learner or not isinstance(model, BayesClassifier):
+            return {"predictions": [self._answer(x, level) for x in xs], "ignored": ignored}
+        table, refused = process_samples(model, xs, [None] * len(xs), [1.0] * len(xs))
+        answers = AnswerColumns(table, model.store.encoder.labels.values)
+        if refused is not None:
+            raise BadValue(f"event {len(answers)}: {refused}") from refused
+        columns = (answers.decide(self.decide), answers.named(label_name), answers.named(lambda label: label))
         predictions = [
-            {"prediction": as_json(decision), "probabilities": answer, **self._label_sets(raw)}
-            for decision, answer, raw in zip(decided, named, probabilities, strict=True)
+            {"prediction": as_json(decision), "probabilities": by_name, **self._label_sets(probabilities)}
+            for decision, by_name, probabilities in zip(*columns, strict=True)
         ]
         if level is not None:
             for prediction, x in zip(predictions, xs, strict=True):
@@ -212,9 +209,7 @@ class ModelAnswers:
         x = x if is_read else self._read(x)
         if isinstance(self.answering, BayesNet):
             return described_surprise(self.answering, x, self.surprises)
-        answer = self._predicted(x, ignore_unknown)
-        if level is not None:
-            answer["intervals"] = self._label_intervals(x, level)
+        answer = self._predicted(x, ignore_unknown, level)
         given = {name: value for name, value in x.items() if name not in answer["ignored"]}
         if isinstance(self.answering, (BayesClassifier, AdaptiveBayes)):
             given = dict(features_within(self.model, given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.core.encoding._features import Encoder
@@ -45,22 +45,6 @@ class RegressorAnswers(ModelAnswers):
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
-    def predict(
-        self, x: Mapping[str, Any], *, ignore_unknown: bool = False, level: float | None = None
-    ) -> dict[str, Any]:
-        """Return the number predicted for one event, with its interval."""
-        x = self._read(x)
-        ignored = self._check_names([x], ignore_unknown)
-        return self._answer(x, level) | {"ignored": ignored, "never_learned": self.never_learned(x)}
-
-    def predict_many(
-        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False, level: float | None = None
-    ) -> dict[str, Any]:
-        """Return the predictions for many events, as `predict`, and the names that were ignored, once for all."""
-        xs = [self._read(x) for x in xs]
-        ignored = self._check_names(xs, ignore_unknown)
-        return {"predictions": [self._answer(x, level) for x in xs], "ignored": ignored}
-
     def _answer(self, x: Mapping[str, Any], level: float | None) -> dict[str, Any]:
         served = self._served if level is None else ServedRegressor(self.model, level)
         answer = served.answer(x)
@@ -82,8 +66,7 @@ class RegressorAnswers(ModelAnswers):
     ) -> dict[str, Any]:
         """Return the prediction with what each feature adds to it; of a mixture, what each expert predicts."""
         x = x if is_read else self._read(x)
-        ignored = self._check_names([x], ignore_unknown)
-        answer = self._answer(x, level) | {"ignored": ignored, "never_learned": self.never_learned(x)}
+        answer = self._predicted(x, ignore_unknown, level)
         if answer["prediction"] is None:
             raise NotLearned("the model has not learned anything yet")
         if isinstance(self.model, AdaptiveRegression):

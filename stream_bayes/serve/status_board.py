@@ -18,6 +18,7 @@ from stream_bayes.serve.channel import WANTED_SECONDS
 from stream_bayes.serve.event_history import EventHistory
 from stream_bayes.serve.plain_values import as_json
 from stream_bayes.serve.views import View
+from stream_bayes.streams.files.label_log import GivenLabel
 
 __all__ = ["Board", "EventSubscriber"]
 
@@ -225,7 +226,7 @@ class Board:
         # Nothing has come since, and so it is the newest.
         return bool(view.processed == self.status.get("processed"))
 
-    async def give_label(self, key: Any, label: Any, kind: str, request: str | None = None) -> dict[str, Any]:
+    async def give_label(self, label: GivenLabel) -> dict[str, Any]:
         """Write a label; return its position and, if it was taken in soon, the outcome.
 
         Raises
@@ -239,8 +240,7 @@ class Board:
         number = self._numbers
         stored = self._stored[number] = loop.create_future()
         try:
-            message = {"what": "label", "number": number, "key": key, "label": label, "kind": kind}
-            self._request({**message, "request": request})
+            self._request({"what": "label", "number": number, **msgspec.structs.asdict(label)})
             answer: dict[str, Any] = await asyncio.wait_for(stored, PATIENCE * 4)
         finally:
             self._stored.pop(number, None)
