@@ -12,20 +12,41 @@ from stream_bayes.streams.pipelines.config import PipelineConfig
 __all__ = ["RUNNERS", "RunOptions"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of `stream-bayes run`; `single` has those that were given and are for a single engine only."""
+    """The options of `stream-bayes run`, in the words of its help."""
 
     file: Path
-    single: list[str]
-    processes: int | None
-    instance_id: str | None
+    dry_run: bool
+    rebuild: bool
+    warm: Path | None
     start: str | None
     accept_gap: bool
+    limit: int | None
     until_end: bool
+    lasts: bool  # the service that --serve starts
+    processes: int | None
+    instance_id: str | None
     ops_port: int | None
-    json: bool
     log_json: bool
+    json: bool
+
+    @property
+    def quiet(self) -> bool:
+        """True if nothing but JSON is printed."""
+        return self.json or self.log_json
+
+    @property
+    def of_one_engine(self) -> list[str]:
+        """The options that were given and are for a single engine only."""
+        by_option = {
+            "--serve": self.lasts,
+            "--dry-run": self.dry_run,
+            "--rebuild": self.rebuild,
+            "--warm-start": self.warm is not None,
+            "--limit": self.limit is not None,
+        }
+        return [option for option, is_given in by_option.items() if is_given]
 
 
 # Each returns an exit code.

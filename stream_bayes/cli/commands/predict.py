@@ -8,11 +8,11 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import numpy as np
 import typer
@@ -118,46 +118,92 @@ def predict(
             checked_output("--out", out)
         if json and out is None:
             raise BadValue("--json prints a summary, so the predictions need --out")
-        answering = load_answering(model, key_of(key_env))
+        todo = RowsToPredict(file, out, key, options, json)
+        secret = key_of(key_env)
+        answering = load_answering(model, secret)
         if isinstance(answering, BayesNet):
-            if decisions.costs() is not None:
-                raise BadValue("costs and thresholds are for a class, and this network has none")
-            if intervals is not None:
-                raise BadValue("--intervals is for a model with a class, and this network has none")
-            if coverage is not None:
-                raise BadValue("--coverage is for a model with a class, and this network has none")
-            _score(answering, variable, file, out, key, options, json)
-            return
-        if isinstance(answering, BayesRegressor | MultiTargetRegression):
+            for option, value in (
+                ("costs and thresholds are for a class", decisions.costs()),
+                ("--intervals is for a model with a class", intervals),
+                ("--coverage is for a model with a class", coverage),
+            ):
+                if value is not None:
+                    raise BadValue(f"{option}, and this network has none")
+            _score(answering, variable, todo)
+        elif isinstance(answering, BayesRegressor | MultiTargetRegression):
             if decisions.costs() is not None or variable is not None:
                 raise BadValue(f"costs, thresholds and --variable are for classes; {model} predicts numbers")
             if coverage is not None:
                 raise BadValue(f"--coverage is for classes, and {model} predicts numbers: give --intervals")
-            strange = StrangeRows(answering, model, key_of(key_env))
             level = 0.9 if intervals is None else intervals
-            _forecast(answering, file, out, key, level, options, json, strange)
-            return
-        if variable is not None:
-            raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
-        learner = load_learner(model, key_of(key_env))
-        labels = list(learner.store.encoder.labels.values)
-        if not labels:
-            raise NotSupported(f"{model}: the model has not learned anything yet")
-        costs = decisions.costs()
-        if costs is not None:
-            costs.check(labels)
-        if intervals is not None:
-            ends_of(intervals)
-        sets = None if coverage is None else load_sets(model, checked_levels(coverage)[0], key_of(key_env))
-        source = _source(file, learner, key, options)
+            _forecast(answering, level, todo, StrangeRows(answering, model, secret))
+        else:
+            if variable is not None:
+                raise BadValue(f"--variable {variable}: is for a network without a class; {model} has one")
+            learner = load_learner(model, secret)
+            if not learner.store.encoder.labels.values:
+                raise NotSupported(f"{model}: the model has not learned anything yet")
+            sets = None if coverage is None else load_sets(model, checked_levels(coverage)[0], secret)
+            strange = StrangeRows(learner, model, secret)
+            _classify(learner, todo, decisions.costs(), intervals, sets, strange)
+
+
+@dataclass(frozen=True)
+class RowsToPredict:
+    """A file of rows, and where their predictions go."""
+
+    file: Path
+    out: Path | None  # None is the standard output
+    key: str | None  # the column to copy to the predictions
+    options: CSVOptions
+    json: bool
+
+    def write(
+        self, source: Source, heading: Sequence[Any], cells_of: Callable[[Mapping[Any, Any]], Sequence[Any]]
+    ) -> WrittenRows:
+        """Write a line for each row of the source: its key, and the cells that its features give."""
+        rows, bad = 0, Counter[str]()
         start = time.perf_counter()
-        with closing(source), _written(out) as text:
-            strange = StrangeRows(learner, model, key_of(key_env))
-            rows, bad = write_predictions(learner, source, text, key, costs, intervals, strange, sets)
+        with closing(source), _written(self.out) as text:
+            text.write(",".join(map(_cell, [self.key or "row", *heading])) + "\n")
+            for record in records_of(source):
+                if not isinstance(record, Event):
+                    bad[record.reason] += 1
+                    continue
+                rows += 1
+                try:
+                    cells = cells_of(record.x)
+                except StreamBayesError as error:
+                    raise BadValue(f"{self.file}, at {record.position}: {error}") from error
+                key = rows if self.key is None else record.key
+                text.write(",".join(map(_cell, [key, *cells])) + "\n")
             warn_of_misfits(source, lambda line: note([line]))
-        seconds = time.perf_counter() - start
-        _report(file, rows, bad, seconds, out, json, {**strange.facts(), "labels": labels})
-        note(strange.warnings())
+        return WrittenRows(rows, bad, time.perf_counter() - start)
+
+    def report(self, written: WrittenRows, facts: Mapping[str, Any], answers: str = "predictions") -> None:
+        """Say how many rows have an answer and how many have none; with `json` further facts, too.
+
+        Raises
+        ------
+        SchemaError
+            If the file has rows and none can be read: it is the wrong file.
+        """
+        rows, bad, seconds = written
+        note([f"warning: {count:,} rows have no prediction: {reason}" for reason, count in bad.items()])
+        if self.json:
+            print_json({"rows": rows, "bad": bad, "seconds": seconds, **facts})
+        if bad and not rows:
+            raise SchemaError(f"{self.file}: none of its rows can be read, so there are no {answers}")
+        if self.out is not None and not self.json:
+            typer.echo(f"{rows:,} {answers} in {self.out}, {rows / max(seconds, 1e-9):,.0f} per second")
+
+
+class WrittenRows(NamedTuple):
+    """The number of rows with a prediction, and of those without one by reason; and how long they took."""
+
+    rows: int
+    bad: Mapping[str, int]
+    seconds: float
 
 
 class StrangeRows:
@@ -196,15 +242,7 @@ class StrangeRows:
         return [f"warning: {line}" for line in (*self._unseen.warnings(), *self._outside.warnings())]
 
 
-def _score(
-    network: BayesNet,
-    variable: str | None,
-    file: Path,
-    out: Path | None,
-    key: str | None,
-    options: CSVOptions,
-    json: bool,
-) -> None:
+def _score(network: BayesNet, variable: str | None, todo: RowsToPredict) -> None:
     """Write the surprise of each row, and the probabilities of a variable that the other values give."""
     if variable is not None and variable not in network.structure:
         raise unknown_variable(variable, network.structure)
@@ -212,69 +250,41 @@ def _score(
     if variable is not None and not values:
         raise NotSupported(f"the network has not learned any value of {variable!r} yet")
     values.sort(key=name_order)
-    heading = [key or "row", "score", "novel", *["prediction"] * bool(values), *(f"p({v})" for v in values)]
-    rows, bad = 0, Counter[str]()
-    start = time.perf_counter()
-    with closing(_source_of_network(file, network, variable, key, options)) as source, _written(out) as text:
-        text.write(",".join(map(_cell, heading)) + "\n")
-        for record in records_of(source):
-            if not isinstance(record, Event):
-                bad[record.reason] += 1
-                continue
-            rows += 1
-            try:
-                log_likelihood, novel = network.log_likelihood_and_novel(record.x)
-                shares = {} if variable is None else network.predict_proba_one(record.x, variable)
-            except StreamBayesError as error:
-                raise BadValue(f"{file}, at {record.position}: {error}") from error
-            cells = [
-                rows if key is None else record.key,
-                f"{0.0 - log_likelihood:.6g}",
-                " ".join(map(str, novel)),
-            ]
-            if values:
-                cells += [most_probable(shares), *(f"{shares[v]:.6g}" if shares else "" for v in values)]
-            text.write(",".join(map(_cell, cells)) + "\n")
-        warn_of_misfits(source, lambda line: note([line]))
-    _report(file, rows, bad, time.perf_counter() - start, out, json, {"values": values}, "scores")
+
+    def cells_of(x: Mapping[Any, Any]) -> list[Any]:
+        log_likelihood, novel = network.log_likelihood_and_novel(x)
+        cells = [f"{0.0 - log_likelihood:.6g}", " ".join(map(str, novel))]
+        if variable is None:
+            return cells
+        shares = network.predict_proba_one(x, variable)
+        return [*cells, most_probable(shares), *(f"{shares[v]:.6g}" if shares else "" for v in values)]
+
+    heading = ["score", "novel", *["prediction"] * bool(values), *(f"p({v})" for v in values)]
+    written = todo.write(_source_of_network(network, variable, todo), heading, cells_of)
+    todo.report(written, {"values": values}, "scores")
 
 
 def _forecast(
     regressor: BayesRegressor | MultiTargetRegression,
-    file: Path,
-    out: Path | None,
-    key: str | None,
     level: float,
-    options: CSVOptions,
-    json: bool,
+    todo: RowsToPredict,
     strange: StrangeRows,
 ) -> None:
     """Write the mean and the interval of each row's number, or of each of several."""
     if not regressor.clock:
         raise NotSupported("the model has not learned anything yet")
     ends_of(level)
-    rows, bad = 0, Counter[str]()
-    start = time.perf_counter()
-    with closing(_source(file, regressor, key, options)) as source, _written(out) as text:
-        heading = ["prediction", "low", "high"]
-        if isinstance(regressor, MultiTargetRegression):
-            heading = [f"{each}({name})" for name in regressor.target_names for each in heading]
-        text.write(",".join(map(_cell, [key or "row", *heading])) + "\n")
-        for record in records_of(source):
-            if not isinstance(record, Event):
-                bad[record.reason] += 1
-                continue
-            rows += 1
-            strange.add([record.x])
-            try:
-                numbers = _forecast_numbers(regressor, record.x, level)
-            except StreamBayesError as error:
-                raise BadValue(f"{file}, at {record.position}: {error}") from error
-            cells = [rows if key is None else record.key, *(f"{number:.9g}" for number in numbers)]
-            text.write(",".join(map(_cell, cells)) + "\n")
-        warn_of_misfits(source, lambda line: note([line]))
-    _report(file, rows, bad, time.perf_counter() - start, out, json, {**strange.facts(), "level": level})
-    note([*strange.warnings(), *_late_rows(regressor, rows)])
+
+    def cells_of(x: Mapping[Any, Any]) -> list[str]:
+        strange.add([x])
+        return [f"{number:.9g}" for number in _forecast_numbers(regressor, x, level)]
+
+    heading = ["prediction", "low", "high"]
+    if isinstance(regressor, MultiTargetRegression):
+        heading = [f"{each}({name})" for name in regressor.target_names for each in heading]
+    written = todo.write(_source(regressor, todo), heading, cells_of)
+    todo.report(written, {**strange.facts(), "level": level})
+    note([*strange.warnings(), *_late_rows(regressor, written.rows)])
 
 
 def _late_rows(regressor: BayesRegressor | MultiTargetRegression, rows: int) -> list[str]:
@@ -301,36 +311,9 @@ def _forecast_numbers(
     return [regressor.predict_one(x), *regressor.predict_interval_one(x, level)]
 
 
-def _report(
-    file: Path,
-    rows: int,
-    bad: Mapping[str, int],
-    seconds: float,
-    out: Path | None,
-    json: bool,
-    facts: Mapping[str, Any],
-    answers: str = "predictions",
-) -> None:
-    """Say how many rows have an answer and how many have none; with `json` further facts, too.
-
-    Raises
-    ------
-    SchemaError
-        If the file has rows and none can be read: it is the wrong file.
-    """
-    note([f"warning: {count:,} rows have no prediction: {reason}" for reason, count in bad.items()])
-    if json:
-        print_json({"rows": rows, "bad": bad, "seconds": seconds, **facts})
-    if bad and not rows:
-        raise SchemaError(f"{file}: none of its rows can be read, so there are no {answers}")
-    if out is not None and not json:
-        typer.echo(f"{rows:,} {answers} in {out}, {rows / max(seconds, 1e-9):,.0f} per second")
-
-
-def _source_of_network(
-    file: Path, network: BayesNet, variable: str | None, key: str | None, options: CSVOptions
-) -> Source:
+def _source_of_network(network: BayesNet, variable: str | None, todo: RowsToPredict) -> Source:
     """Return the file as a source of a network's variables; the one to predict may be absent."""
+    file, key, options = todo.file, todo.key, todo.options
     variables: list[Any] = list(network.structure)
     needed = [name for name in variables if name != variable]
     if format_of(file) != "csv":
@@ -360,13 +343,9 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         yield text
 
 
-def _source(
-    file: Path,
-    learner: Learner | BayesRegressor | MultiTargetRegression,
-    key: str | None,
-    options: CSVOptions,
-) -> Source:
+def _source(learner: Learner | BayesRegressor | MultiTargetRegression, todo: RowsToPredict) -> Source:
     """Return the file as a source of the model's features."""
+    file, key, options = todo.file, todo.key, todo.options
     schema: Schema | None = learner.schema
     if schema is not None:
         columns = [*schema.columns]
@@ -390,10 +369,8 @@ def _source(
     source = from_file(file, key=key)
     if hasattr(source, "columns"):
         _check_features(file, columns, source.columns)
-        if (
-            schema is not None
-        ):  # the cells are read as those that were learned, whatever the types of this file
-            source.close()
+        if schema is not None:
+            source.close()  # the cells are read as those that were learned, whatever the types of this file
             return TYPED_FILES[kind](file, Fields(key=key, only=columns), schema=schema)
     return source
 
@@ -469,63 +446,78 @@ def _check_features(file: Path, learned: Sequence[str], names: Sequence[str]) ->
         )
 
 
-def write_predictions(
+def _classify(
     learner: Learner,
-    source: Source,
-    text: TextIO,
-    key: str | None,
+    todo: RowsToPredict,
     costs: MistakeCosts | None,
     level: float | None,
+    sets: LabelSets | None,
     strange: StrangeRows,
-    sets: LabelSets | None = None,
-) -> tuple[int, dict[str, int]]:
-    """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
+) -> None:
+    """Write each row's prediction, its decision if there are costs, the probabilities, their intervals and its set."""
     labels = list(learner.store.encoder.labels.values)
-    order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
-    names = [_cell(labels[code]) for code in order]
-    decided = costs is not None
-    heading = [
-        _cell(key or "row"),
-        "prediction",
-        *["decision"] * decided,
-        *(_cell(f"p({labels[c]})") for c in order),
-        *(_cell(f"{end}({labels[c]})") for c in order if level is not None for end in ("low", "high")),
-        *(f"set({each})" for each in (() if sets is None else sets.levels)),
-    ]
-    text.write(",".join(heading) + "\n")
-    numbers = ",".join(["%.6g"] * (len(order) if level is None else 3 * len(order)))
-    decisions_of = _decisions(costs, [labels[code] for code in order])
-    line = ",".join(["%s"] * (2 + decided) + [numbers] + ["%s"] * (sets is not None)) + "\n"
+    if costs is not None:
+        costs.check(labels)
+    if level is not None:
+        ends_of(level)
+    source, start = _source(learner, todo), time.perf_counter()
     rows, bad = 0, Counter[str]()
-    while True:
-        try:
-            records = source.poll(BATCH)
-        except Exhausted:
-            return rows, bad
-        events = [record for record in records if isinstance(record, Event)]
-        for record in records:
-            if not isinstance(record, Event):
-                bad[record.reason] += 1
-        xs = [event.x for event in events]
-        strange.add(xs)
-        table = _probabilities(learner, xs)[:, order]
-        best = table.argmax(axis=1).tolist()
-        keys = (
-            [_cell(event.key) for event in events]
-            if key is not None
-            else range(rows + 1, rows + 1 + len(events))
-        )
-        columns: list[Any] = [keys, [names[code] for code in best]]
-        if decided:
-            columns.append(decisions_of(table))
-        shown = [*table.T.tolist()]
-        if level is not None:
-            ends = learner.predict_interval_many([event.x for event in events], level)
-            shown += [[row.get(labels[c], 0.0) for row in end] for c in order for end in ends]
-        lists = [] if sets is None else [_set_cells(sets, [labels[code] for code in order], table)]
-        flat = zip(*columns, *shown, *lists, strict=True)
-        text.write("".join([line % row for row in flat]))
-        rows += len(events)
+    with closing(source), _written(todo.out) as text:
+        lines = _PredictionLines(learner, costs, level, sets)
+        text.write(",".join([_cell(todo.key or "row"), *lines.heading]) + "\n")
+        with suppress(Exhausted):
+            while True:
+                records = source.poll(BATCH)
+                events = [record for record in records if isinstance(record, Event)]
+                bad.update(record.reason for record in records if not isinstance(record, Event))
+                xs = [event.x for event in events]
+                strange.add(xs)
+                numbers: Iterable[Any] = range(rows + 1, rows + 1 + len(events))
+                keys = numbers if todo.key is None else [_cell(event.key) for event in events]
+                text.write(lines.of(keys, xs))
+                rows += len(events)
+        warn_of_misfits(source, lambda line: note([line]))
+    written = WrittenRows(rows, bad, time.perf_counter() - start)
+    todo.report(written, {**strange.facts(), "labels": labels})
+    note(strange.warnings())
+
+
+class _PredictionLines:
+    """The lines of predictions of labels, many rows at a time."""
+
+    def __init__(
+        self, learner: Learner, costs: MistakeCosts | None, level: float | None, sets: LabelSets | None
+    ) -> None:
+        labels = learner.store.encoder.labels.values
+        self._order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
+        self._learner, self._level, self._sets = learner, level, sets
+        self._labels = [labels[code] for code in self._order]
+        self._names = [_cell(label) for label in self._labels]
+        self._decide = None if costs is None else _decisions(costs, self._labels)
+        decided, ends = costs is not None, () if level is None else ("low", "high")
+        self.heading = [
+            "prediction",
+            *["decision"] * decided,
+            *(_cell(f"p({label})") for label in self._labels),
+            *(_cell(f"{end}({label})") for label in self._labels for end in ends),
+            *(f"set({each})" for each in (() if sets is None else sets.levels)),
+        ]
+        numbers = ["%.6g"] * ((1 + len(ends)) * len(labels))
+        self._line = ",".join(["%s"] * (2 + decided) + numbers + ["%s"] * (sets is not None)) + "\n"
+
+    def of(self, keys: Iterable[Any], xs: list[Any]) -> str:
+        """Return a line for each event."""
+        table = _probabilities(self._learner, xs)[:, self._order]
+        columns: list[Any] = [keys, [self._names[code] for code in table.argmax(axis=1).tolist()]]
+        if self._decide is not None:
+            columns.append(self._decide(table))
+        columns += table.T.tolist()
+        if self._level is not None:
+            ends = self._learner.predict_interval_many(xs, self._level)
+            columns += [[row.get(label, 0.0) for row in end] for label in self._labels for end in ends]
+        if self._sets is not None:
+            columns.append(_set_cells(self._sets, self._labels, table))
+        return "".join([self._line % row for row in zip(*columns, strict=True)])
 
 
 def _set_cells(sets: LabelSets, labels: Sequence[Any], table: NDArray[np.float64]) -> list[str]:
@@ -548,12 +540,8 @@ def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
     return np.nan_to_num(np.asarray(table.table)[: len(xs)])
 
 
-def _decisions(
-    costs: MistakeCosts | None, labels: Sequence[Any]
-) -> Callable[[NDArray[np.float64]], list[str]]:
+def _decisions(costs: MistakeCosts, labels: Sequence[Any]) -> Callable[[NDArray[np.float64]], list[str]]:
     """Return the function from a table of probabilities, a column for each label, to the cells of the decisions."""
-    if costs is None:
-        return lambda table: []
     if costs.thresholds is not None:
         decide = costs.decide
         return lambda table: [_cell(decide(dict(zip(labels, row, strict=True)))) for row in table.tolist()]

@@ -95,6 +95,22 @@ def run(
     json: JSON = False,
 ) -> None:
     """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
+    options = RunOptions(
+        file=file,
+        dry_run=dry_run,
+        rebuild=rebuild,
+        warm=warm,
+        start=start,
+        accept_gap=accept_gap,
+        limit=limit,
+        until_end=until_end,
+        lasts=serve.is_wanted,
+        processes=workers,
+        instance_id=instance_id,
+        ops_port=ops_port,
+        log_json=log_json,
+        json=json,
+    )
     with exit_with_json_log() if log_json else exit_on_error():
         if is_data_name(file):
             raise BadConfig(
@@ -104,82 +120,66 @@ def run(
         if start is not None:
             config = starting_from(config, start)
         config = serve.with_service(config)
-        for name, _ in config.products():
-            if name in RUNNERS:
-                refused = {
-                    "--serve": serve.is_wanted,
-                    "--dry-run": dry_run,
-                    "--rebuild": rebuild,
-                    "--warm-start": warm,
-                    "--limit": limit is not None,
-                }
-                options = RunOptions(
-                    file,
-                    [option for option, value in refused.items() if value],
-                    processes=workers,
-                    instance_id=instance_id,
-                    start=start,
-                    accept_gap=accept_gap,
-                    until_end=until_end,
-                    ops_port=ops_port,
-                    json=json,
-                    log_json=log_json,
+        runner = next((RUNNERS[name] for name, _ in config.products() if name in RUNNERS), run_pipeline)
+        if code := runner(config, options):
+            raise typer.Exit(code)
+
+
+def run_pipeline(config: PipelineConfig, options: RunOptions) -> int:
+    """Run a pipeline of a single engine, or show where it would start. Return the exit code."""
+    if options.processes is not None or options.instance_id is not None:
+        raise BadConfig(
+            "--workers and --instance-id are for a pipeline with [workers]; add it with the number of shards"
+        )
+    directory = options.file.parent
+    engine = build(config, directory, accept_gap=options.accept_gap, anew=options.rebuild)
+    with closing(engine.source), showing_changed_settings(options.json):
+        if options.dry_run:
+            _print_start(engine, options.json, options.rebuild)
+            return 0
+        if (options.warm is not None or options.start is not None) and not options.rebuild:
+            require_first_run(engine)
+        if options.warm is not None:
+            warm_start(engine, options.warm)
+        _note_settings(engine, config, quiet=options.quiet)
+        with ExitStack() as around:
+            if config.ops is not None:
+                around.enter_context(serving(engine, config.ops.host, config.ops.port, config.ops.hosts))
+            service = None
+            if config.serve is not None:
+                service = around.enter_context(
+                    service_of(
+                        engine, config.serve, config, directory, quiet=options.quiet, lasts=options.lasts
+                    )
                 )
-                code = RUNNERS[name](config, options)
-                if code:
-                    raise typer.Exit(code)
-                return
-        if workers is not None or instance_id is not None:
-            raise BadConfig(
-                "--workers and --instance-id are for a pipeline with [workers]; add it with the number of shards"
+            run_engine(
+                engine,
+                _size_of_only_file(config, directory),
+                options.limit,
+                options.json,
+                quiet=options.quiet,
+                rebuild=options.rebuild,
+                until_end=options.until_end,
             )
-        engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
-        with closing(engine.source):
-            if dry_run:
-                with showing_changed_settings(json):
-                    _print_start(engine, json, rebuild)
-                return
-            if (warm is not None or start is not None) and not rebuild:
-                require_first_run(engine)
-            if warm is not None:
-                warm_start(engine, warm)
-            if (
-                config.schema_table is None
-                and isinstance(first := first_file(engine.source), CSVSource)
-                and first.schema is not None
-            ):
-                note(guess_of(first), quiet=json or log_json)
-            paths = getattr(config.source, "paths", [])
-            size = size_of(file.parent / paths[0]) if len(paths) == 1 else None
-            for _, table in config.products():
-                note(table.lines(), quiet=json or log_json)
-            with ExitStack() as around:
-                if config.ops is not None:
-                    around.enter_context(serving(engine, config.ops.host, config.ops.port, config.ops.hosts))
-                service = None
-                if config.serve is not None:
-                    service = around.enter_context(
-                        service_of(
-                            engine,
-                            config.serve,
-                            config,
-                            file.parent,
-                            quiet=json or log_json,
-                            lasts=serve.is_wanted,
-                        )
-                    )
-                with showing_changed_settings(json):
-                    run_engine(
-                        engine,
-                        size,
-                        limit,
-                        json,
-                        quiet=json or log_json,
-                        rebuild=rebuild,
-                        until_end=until_end,
-                    )
-                if service is not None:
-                    service.finish()
+            if service is not None:
+                service.finish()
+    return 0
+
+
+def _note_settings(engine: Engine, config: PipelineConfig, *, quiet: bool) -> None:
+    """Say what was guessed of columns that are not declared, and what products have to say of their tables."""
+    if config.schema_table is None:
+        first = first_file(engine.source)
+        if isinstance(first, CSVSource) and first.schema is not None:
+            note(guess_of(first), quiet=quiet)
+    for _, table in config.products():
+        note(table.lines(), quiet=quiet)
+
+
+def _size_of_only_file(config: PipelineConfig, directory: Path) -> int | None:
+    """Return the last position of the only file; None of several, or of a topic."""
+    paths = getattr(config.source, "paths", [])
+    return size_of(directory / paths[0]) if len(paths) == 1 else None
 
 
 def first_file(source: Source) -> Source:

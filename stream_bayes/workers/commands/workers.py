@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,9 +26,9 @@ END_SECONDS = 45.0  # for the other processes to end after one has
 
 def run_workers(config: PipelineConfig, options: RunOptions) -> int:
     """Run a worker in this process, or several as processes; return the exit code."""
-    if options.single:
+    if refused := options.of_one_engine:
         raise BadConfig(
-            f"{', '.join(options.single)}: is not for a pipeline with [workers], whose state is in its topics; to "
+            f"{', '.join(refused)}: is not for a pipeline with [workers], whose state is in its topics; to "
             "begin anew, give it another name"
         )
     if config.ops is not None and options.ops_port is not None:
@@ -38,33 +39,18 @@ def run_workers(config: PipelineConfig, options: RunOptions) -> int:
         passed += ["--log-json"] * options.log_json + ["--json"] * options.json
         first_port = None if config.ops is None else config.ops.port
         return run_processes(options.file, options.processes, options.instance_id, passed, first_port)
-    run_worker(
-        config,
-        options.file.parent,
-        instance_id=options.instance_id,
-        accept_gap=options.accept_gap,
-        until_end=options.until_end,
-        json=options.json,
-        quiet=options.json or options.log_json,
-    )
+    run_worker(config, options)
     return 0
 
 
-def run_worker(
-    config: PipelineConfig,
-    directory: Path,
-    *,
-    instance_id: str | None,
-    accept_gap: bool,
-    until_end: bool,
-    json: bool,
-    quiet: bool,
-) -> None:
+def run_worker(config: PipelineConfig, options: RunOptions) -> None:
     """Run one worker until a signal comes, and print its figures."""
     from stream_bayes.workers.metrics import serving_worker
     from stream_bayes.workers.pipeline.parts import build_worker
 
-    worker = build_worker(config, directory, instance_id=instance_id, accept_gap=accept_gap)
+    worker = build_worker(
+        config, options.file.parent, instance_id=options.instance_id, accept_gap=options.accept_gap
+    )
     assert config.kafka is not None and config.workers is not None
     lines = [
         f"Kafka client: {config.kafka.client}; {config.workers.shards} shards, published in {config.name}.model"
@@ -74,14 +60,14 @@ def run_worker(
             f"Snapshots are in the topic {config.name}.state, as often as [snapshots] has it; nothing "
             f"is written to {config.snapshots.directory}"
         )
-    note(lines, quiet=quiet)
+    note(lines, quiet=options.quiet)
     with ExitStack() as around:
         if config.ops is not None:
             around.enter_context(serving_worker(worker, config.ops.host, config.ops.port, config.ops.hosts))
         with stopping_on_signals(worker.stop):
-            worker.run(until_end=until_end)
+            worker.run(until_end=options.until_end)
     summary = worker.summary()
-    if json:
+    if options.json:
         print_json(summary)
     else:
         typer.echo(f"{summary['records']:,} records in this run, {summary['rebalances']} rebalances")
@@ -119,14 +105,19 @@ def run_processes(
                     while process.poll() is None and not stopping:
                         time.sleep(POLL_SECONDS)
         finally:
-            for process in processes:
-                if process.poll() is None:
-                    process.send_signal(signal.SIGTERM)
-            deadline = time.monotonic() + END_SECONDS
-            for process in processes:
-                try:
-                    process.wait(max(0.0, deadline - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+            _end(processes)
     return next((process.returncode for process in processes if process.returncode), 0)
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End processes by SIGTERM, or kill those that do not end in time."""
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + END_SECONDS
+    for process in processes:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
