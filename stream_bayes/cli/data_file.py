@@ -736,8 +736,8 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
         total: dict[str, Misfits] = {}
         for each in source.sources:
             for name, misfits in misfits_of(each).items():
-                own = total.setdefault(name, Misfits(0, misfits.first))
-                own.count += misfits.count
+                sum_of_column = total.setdefault(name, Misfits(0, misfits.first))
+                sum_of_column.count += misfits.count
         return total
     if isinstance(source, JSONLinesSource):
         return {name: Misfits(count) for name, count in source.decoder.bad_fields.items()}

@@ -166,13 +166,13 @@ def print_summary(engine: Engine, json: bool) -> None:
     if run != result["records"]:
         title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
     if result["surprise"] is not None:
-        own = result["surprise"]
+        surprise = result["surprise"]
         measures.insert(
             0,
             {
                 "measure": "surprise, nats an event",
-                "whole stream": own["nats_per_event"],
-                "last 1,000": own["last_1000"],
+                "whole stream": surprise["nats_per_event"],
+                "last 1,000": surprise["last_1000"],
             },
         )
         if not engine.step.losses.cumulative.weight:

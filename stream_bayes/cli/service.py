@@ -44,10 +44,10 @@ class ServeOptions:
         self.check()
         if not self.is_wanted:
             return config
-        own = config.serve or ServeConfig.model_validate({})
+        table = config.serve or ServeConfig.model_validate({})
         if self.port is not None:
-            own = own.model_copy(update={"port": self.port})
-        return config.model_copy(update={"serve": own})
+            table = table.model_copy(update={"port": self.port})
+        return config.model_copy(update={"serve": table})
 
 
 class RunningService:
@@ -75,7 +75,7 @@ class RunningService:
 @contextmanager
 def service_of(
     engine: Engine,
-    own: ServeConfig,
+    table: ServeConfig,
     config: PipelineConfig | None = None,
     directory: Path = Path(),
     *,
@@ -86,8 +86,8 @@ def service_of(
     # Imported on use: a run without a service does not load it.
     from stream_bayes.serve.launch import make_token, serve_engine
 
-    token = make_token() if lasts and own.token is None and not quiet else None
-    with serve_engine(engine, own, config, directory, token=token) as served:
+    token = make_token() if lasts and table.token is None and not quiet else None
+    with serve_engine(engine, table, config, directory, token=token) as served:
         page = served.url if token is None else f"{served.url}#token={token}"
         note([f"serving {page}"], quiet=quiet)
         yield RunningService(served.handover.finish, served.url, page, lasts, quiet)

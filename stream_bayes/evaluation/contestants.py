@@ -78,7 +78,7 @@ class Contestant(ABC):
         self._clock = clock
         self._on_answer = on_answer
         self._weighed = 0.0  # its seconds when its memory was last measured
-        self._held: dict[int, AnswerAndDecision] = {}  # answers to samples that wait for their labels
+        self._waiting: dict[int, AnswerAndDecision] = {}  # answers to samples that wait for their labels
         self.stopped: str | None = None  # the reason why it learns no more
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
@@ -96,17 +96,17 @@ class Contestant(ABC):
                 return
             try:
                 if step.kind is PREDICT:
-                    self._held[step.number] = self._predict(step.x)
+                    self._waiting[step.number] = self._predict(step.x)
                 elif step.kind is LEARN:
-                    self._score(step, self._held.pop(step.number))
+                    self._score(step, self._waiting.pop(step.number))
                     self._learn(step)
                 elif step.kind is FORGET:
-                    del self._held[step.number]
+                    del self._waiting[step.number]
                 else:
                     self._predict_and_learn(step)
             except BudgetExceeded as error:
                 self.stopped = str(error)
-                self._held.clear()
+                self._waiting.clear()
             except Exception as error:
                 error.add_note(f"{self.name!r} raised this at sample {step.number} of the stream, from 0")
                 raise
@@ -148,7 +148,7 @@ class Contestant(ABC):
     @property
     def waiting(self) -> int:
         """Number of samples that were predicted and wait for their labels."""
-        return len(self._held)
+        return len(self._waiting)
 
     # -- results -----------------------------------------------------------------------------------------------------
 

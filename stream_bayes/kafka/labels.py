@@ -24,11 +24,11 @@ class TopicLabels:
         self._target = target
         self._key = key
 
-    def write(self, given: GivenLabel) -> int:
+    def write(self, label: GivenLabel) -> int:
         # Keys of records are bytes: only in its field is a number one.
-        key = {} if self._key is None else {self._key: given.key}
-        value = msgspec.json.encode({**key, self._target: given.label})
-        produce_one(self._connection, self._topic, key_bytes(given.key), value)
+        key = {} if self._key is None else {self._key: label.key}
+        value = msgspec.json.encode({**key, self._target: label.label})
+        produce_one(self._connection, self._topic, key_bytes(label.key), value)
         return -1
 
     def recent(self) -> list[tuple[GivenLabel, int]]:

@@ -171,8 +171,8 @@ def csv_records(
     numeric = {name for name, feature in features.items() if isinstance(feature, Numeric)}
 
     def content(row: Mapping[str, str | None]) -> dict[str, Any]:
-        given = {name: text for name, text in row.items() if text is not None}
-        return {name: _number(text) if name in numeric else text for name, text in given.items()}
+        cells = {name: text for name, text in row.items() if text is not None}
+        return {name: _number(text) if name in numeric else text for name, text in cells.items()}
 
     return FileRecords(source, content, key, time)
 
@@ -312,8 +312,8 @@ def produce_mails(
     sent = skipped = 0
     writer = make_writer(connection, None, TRANSACTION_SECONDS, max_message_bytes)
     try:
-        given = itertools.islice(mails, limit)
-        while batch := list(itertools.islice(given, MAIL_BATCH)):
+        wanted = itertools.islice(mails, limit)
+        while batch := list(itertools.islice(wanted, MAIL_BATCH)):
             small = [
                 (key, raw)
                 for key, raw in batch

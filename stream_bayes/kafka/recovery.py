@@ -623,10 +623,7 @@ class JournalRecovery(OffsetRecovery):
             gaps = expired_positions(state, caught_up, self.accept_gap)
             check_history(state, caught_up.positions, self._history.tails(state, _reached_by(caught_up)))
             starts = resume_positions(state, caught_up, gaps)
-        for (
-            part,
-            start,
-        ) in starts.items():  # with an accepted gap, what was read may have expired up to a later start
+        for part, start in starts.items():  # with an accepted gap, what was read may have expired up to there
             if part in positions:
                 positions[part] = max(positions[part], start)
         for part, tail in tails.items():  # what is there now has no results

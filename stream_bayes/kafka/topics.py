@@ -69,14 +69,14 @@ def from_kafka(
     """
     connection = roles_and_connection
     fields = Fields(target=target, **{role: connection.pop(role) for role in ROLES if role in connection})
-    own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
+    broker = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
     samples = make_decoder(decoder, fields, schema, max_record_bytes, registry)
     of_labels = None
     if labels is not None:
         own_fields = samples.fields.of_labels()
         of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes, registry))
     return KafkaSource(
-        own,
+        broker,
         topic,
         samples,
         labels=of_labels,

@@ -57,16 +57,16 @@ VerdictWords = tuple[str, ...]  # verdict, probability of spam, score and id, as
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["spam"] and given[1:2] in (["filter"], ["classify"]):
-        sys.exit(run_command(given[1], given[2:]))
-    if given[:1] == ["spam"] and given[1:2] in (["learn"], ["correct"], ["forget"], ["forget-user"]):
-        code = change_on_server(given[1], given[2:])
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["spam"] and words[1:2] in (["filter"], ["classify"]):
+        sys.exit(run_command(words[1], words[2:]))
+    if words[:1] == ["spam"] and words[1:2] in (["learn"], ["correct"], ["forget"], ["forget-user"]):
+        code = change_on_server(words[1], words[2:])
         if code is not None:
             sys.exit(code)
     from stream_bayes.registry import load
 
-    load("stream_bayes.cli.app:main")(given if arguments is not None else None)
+    load("stream_bayes.cli.app:main")(words if arguments is not None else None)
 
 
 def run_command(verb: str, arguments: list[str]) -> int:
@@ -116,17 +116,17 @@ def classify(arguments: list[str]) -> int:
         report_error(error)
         return ERROR
     for file in files or ["-"]:
-        found = False
+        has_messages = False
         try:
-            for place, raw in messages(file):
-                found = True
+            for name, raw in messages(file):
+                has_messages = True
                 answer = classify_mail(without_own_fields(raw))
-                columns = (*answer[:4], place.translate(ESCAPES))
+                columns = (*answer[:4], name.translate(ESCAPES))
                 if not write_output(os.fsencode("\t".join(columns) + "\n")):
                     return ERROR
                 note = tuple(each for each in answer[4:] if not each.startswith(AS))
                 code = code_of(answer)
-            if not found:
+            if not has_messages:
                 raise ValueError(f"{file}: there is no message in it")
         except Exception as error:  # the other files can still be read
             report_error(error)
@@ -166,20 +166,11 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
         return None
     outcomes: list[str] = []
     try:
-        if by_mail:
-            request = "forget-mail" if verb == "forget" else f"learn {label}"
-            for file in words or ["-"]:
-                for _, raw in messages(file, label):
-                    outcome = send_to_server(home, f"{request} {len(raw)}{user}", raw)
-                    if outcome is None:
-                        return report_missing_server() if outcomes or file == "-" else None
-                    outcomes += outcome
-        else:
-            for key in words:
-                outcome = send_to_server(home, f"{verb} {label} {key}{user}".replace("  ", " "))
-                if outcome is None:
-                    return report_missing_server() if outcomes else None
-                outcomes += outcome
+        for request, raw, is_input in requests_of(verb, label, words, user, by_mail=by_mail):
+            outcome = send_to_server(home, request, raw)
+            if outcome is None:  # the standard input cannot be read again by the package
+                return report_missing_server() if outcomes or is_input else None
+            outcomes += outcome
         if not outcomes:
             raise ValueError(f"no message found in {', '.join(words or ['stdin'])}")
     except Exception as error:
@@ -191,6 +182,20 @@ def change_on_server(verb: str, arguments: list[str]) -> int | None:
         report_error(ValueError(NEVER_LEARNED))
         return ERROR
     return 0 if write_output((summary_of(outcomes) + "\n").encode()) else ERROR
+
+
+def requests_of(
+    verb: str, label: str, words: list[str], user: str, *, by_mail: bool
+) -> Iterator[tuple[str, bytes, bool]]:
+    """Yield each request to the server, the mail that follows it, and True if this is the standard input."""
+    if by_mail:
+        request = "forget-mail" if verb == "forget" else f"learn {label}"
+        for file in words or ["-"]:
+            for _, raw in messages(file, label):
+                yield f"{request} {len(raw)}{user}", raw, file == "-"
+    else:
+        for key in words:
+            yield f"{verb} {label} {key}{user}".replace("  ", " "), b"", False
 
 
 def forget_users(home: str, names: list[str]) -> int | None:
@@ -278,9 +283,9 @@ def messages(file: str, label: str = "") -> Iterator[tuple[str, bytes]]:
     refused: dict[str, str] = {}
     for mail in load("stream_bayes.mail.streams.mailbox:mails")(file, label or None):
         if label and mail.refusal:
-            refused[mail.place] = mail.refusal
+            refused[mail.origin] = mail.refusal
         else:
-            yield mail.place, mail.raw
+            yield mail.origin, mail.raw
     if refused:
         report_error(ValueError(load("stream_bayes.mail.commands.train:refusals")(refused)))
 
@@ -417,14 +422,14 @@ def without_fields(raw: bytes, beginnings: tuple[bytes, ...]) -> bytes:
     if not any(each in lower for each in beginnings):
         return raw
     longest = max(map(len, beginnings))
-    head, place, is_own = bytearray(), 0, False  # of one piece: a list of lines takes ten times their bytes
-    while place < stop:
-        end = raw.find(b"\n", place, stop) + 1 or stop
-        if not (is_own and raw[place : place + 1] in (b" ", b"\t")):
-            is_own = raw[place : place + longest].lower().startswith(beginnings)
+    head, start, is_own = bytearray(), 0, False  # of one piece: a list of lines takes ten times their bytes
+    while start < stop:
+        end = raw.find(b"\n", start, stop) + 1 or stop
+        if not (is_own and raw[start : start + 1] in (b" ", b"\t")):
+            is_own = raw[start : start + longest].lower().startswith(beginnings)
         if not is_own:
-            head += raw[place:end]
-        place = end
+            head += raw[start:end]
+        start = end
     return bytes(head) + raw[stop:]
 
 
@@ -432,7 +437,7 @@ def end_of_head(raw: bytes) -> int:
     """Return the place of the blank line after a mail's headers; the length of a mail without one."""
     if raw.startswith((b"\n", b"\r\n")):
         return 0
-    ends = [found + 1 for found in (raw.find(b"\n\n"), raw.find(b"\n\r\n")) if found >= 0]
+    ends = [newline + 1 for newline in (raw.find(b"\n\n"), raw.find(b"\n\r\n")) if newline >= 0]
     return min(ends, default=len(raw))
 
 
@@ -451,9 +456,9 @@ def with_fields(raw: bytes, answer: VerdictWords, more: Sequence[str] = ()) -> b
     end = b"\r\n" if raw[:first].endswith(b"\r\n") else b"\n"
     start = first if raw.startswith(b"From ") else 0  # the separator line of an mbox
     rest = raw[start:]
-    own = b"".join([line.encode("ascii") + end for line in (*own_fields(answer), *more)])
+    fields = b"".join([line.encode("ascii") + end for line in (*own_fields(answer), *more)])
     # A first line that begins with a blank would continue our last field.
-    return raw[:start] + own + (end if rest[:1] in (b" ", b"\t") else b"") + rest
+    return raw[:start] + fields + (end if rest[:1] in (b" ", b"\t") else b"") + rest
 
 
 def report_error(error: BaseException) -> None:

@@ -20,7 +20,7 @@ MOST_REQUESTS = 20_000  # that are remembered
 class LabelSink(Protocol):
     """Takes labels for the pipeline to read."""
 
-    def write(self, given: GivenLabel) -> int:
+    def write(self, label: GivenLabel) -> int:
         """Write a label so that it outlasts a crash; return its position, by which its outcome is found, or -1."""
         ...
 

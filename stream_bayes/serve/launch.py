@@ -58,15 +58,16 @@ def check_installed() -> None:
 @contextmanager
 def serve_engine(
     engine: Engine,
-    own: ServeConfig,
+    table: ServeConfig,
     config: PipelineConfig | None = None,
     directory: Path = Path(),
     *,
     token: str | None = None,
 ) -> Iterator[ServiceAddress]:
-    """Serve an engine over HTTP inside a `with` block, from a process of its own. The engine has not run yet; `own` are
-    the settings of the service. `config` is the pipeline file, if the engine was built from one: without it the service
-    takes no labels. Paths in it are relative to `directory`. `token` is one for writes in place of the settings' own.
+    """Serve an engine over HTTP inside a `with` block, from a process of its own. The engine has not run yet; `table`
+    has the settings of the service. `config` is the pipeline file, if the engine was built from one: without it the
+    service takes no labels. Paths in it are relative to `directory`. `token` is one for writes in place of the
+    settings' own.
 
     Raises
     ------
@@ -79,10 +80,10 @@ def serve_engine(
     from stream_bayes.door.http_server import listen
 
     try:
-        line = listen(own.host, own.port)
+        line = listen(table.host, table.port)
     except OSError as error:
         raise BadConfig(
-            f"serve: {own.host}:{own.port} cannot be listened on: {error.strerror or error}; give another port"
+            f"serve: {table.host}:{table.port} cannot be listened on: {error.strerror or error}; give another port"
         ) from error
     port = int(line.getsockname()[1])
     one, other = socket.socketpair()
@@ -92,15 +93,15 @@ def serve_engine(
     channel = Channel(one)
     handover = None
     try:
-        keep = own.history.keep
+        keep = table.history.keep
         if keep is None:
             keep = ["features"] if product_model_of(engine.step.model.model) is None else []
         open_labels: Callable[[], LabelSink] | None = (
             None if config is None else label_sink(config, directory)
         )
-        channel.send(_hello(engine, own, config, token))
+        channel.send(_hello(engine, table, config, token))
         handover = Handover(engine, channel, open_labels, keep)
-        host = f"[{own.host}]" if ":" in own.host else own.host
+        host = f"[{table.host}]" if ":" in table.host else table.host
         yield ServiceAddress(f"http://{host}:{port}/", port, handover)
     finally:
         if handover is not None:
@@ -133,7 +134,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _hello(
-    engine: Engine, own: ServeConfig, config: PipelineConfig | None, token: str | None
+    engine: Engine, table: ServeConfig, config: PipelineConfig | None, token: str | None
 ) -> dict[str, Any]:
     """Return all that the service's process needs. It crosses the pair of sockets, and no command line."""
     model = engine.step.model
@@ -143,10 +144,10 @@ def _hello(
         "what": "hello",
         "name": engine.step.name,
         "key": None if product is None else product.key_of(model.model),
-        "history_events": own.history.events,
+        "history_events": table.history.events,
         "others": [
             (other.url, None if other.read_token is None else other.read_token.get_secret_value())
-            for other in own.others
+            for other in table.others
         ],
         "models": [] if config is None else _model_tables(config),
         "traits": {
@@ -157,14 +158,14 @@ def _hello(
             "target": None if config is None else config.source.target,
         },
         "limits": {
-            "token": token or (None if own.token is None else own.token.get_secret_value()),
-            "read_token": None if own.read_token is None else own.read_token.get_secret_value(),
-            "hosts": own.hosts,
-            "proxies": own.proxies,
-            "host": own.host,
-            "max_body_bytes": own.max_body_bytes,
-            "max_requests": own.max_requests,
-            "seconds": own.seconds,
+            "token": token or (None if table.token is None else table.token.get_secret_value()),
+            "read_token": None if table.read_token is None else table.read_token.get_secret_value(),
+            "hosts": table.hosts,
+            "proxies": table.proxies,
+            "host": table.host,
+            "max_body_bytes": table.max_body_bytes,
+            "max_requests": table.max_requests,
+            "seconds": table.seconds,
         },
     }
 
@@ -174,7 +175,9 @@ def _model_tables(config: PipelineConfig) -> list[tuple[str | None, dict[str, An
     configs: list[tuple[str | None, PipelineConfig]] = [(None, config)]
     configs += [(each.name, config.challenging(each.name)) for each in config.challengers]
     return [
-        (name, _model_table(own)) for name, own in configs if own.transformers or own.model.rule() is not None
+        (name, _model_table(of_model))
+        for name, of_model in configs
+        if of_model.transformers or of_model.model.rule() is not None
     ]
 
 

@@ -18,7 +18,7 @@ class _Figures:
 
     def collect(self) -> list[Metric]:
         board, status = self._board, self._board.status
-        own = {"pipeline": board.name}
+        labels = {"pipeline": board.name}
         figures: list[tuple[str, str, str, float | None]] = [
             ("records", "counter", "Records processed.", status.get("processed")),
             ("samples_learned", "counter", "Samples learned.", status.get("learned")),
@@ -43,9 +43,9 @@ class _Figures:
             if value is None:
                 continue
             metric = Metric(f"stream_bayes_{name}", text, kind)
-            metric.add_sample(f"stream_bayes_{name}{'_total' * (kind == 'counter')}", own, float(value))
+            metric.add_sample(f"stream_bayes_{name}{'_total' * (kind == 'counter')}", labels, float(value))
             families.append(metric)
-        return [*families, self._refusals.metric(own)]
+        return [*families, self._refusals.metric(labels)]
 
 
 def metrics_text(board: Board, refusals: Refusals) -> bytes:

@@ -210,11 +210,11 @@ def follow(
     config = load_config(Path(name))
     if config.kafka is None or config.workers is None:
         raise BadValue(f"{name}: expected a pipeline with [workers], whose counts are published")
-    own = config.workers.key
+    table_key = config.workers.key
     of_tokens = config.model.key
     return Follower(
         config.kafka.connection(),
         config.name,
-        key or (own and own.get_secret_value().encode()) or None,
+        key or (table_key and table_key.get_secret_value().encode()) or None,
         filter_key or (of_tokens and of_tokens.get_secret_value().encode()) or None,
     )

@@ -31,59 +31,65 @@ class WorkerMetrics:
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics with their values. Thread-safe."""
         worker = self.worker
-        own = {"pipeline": worker.name}
+        labels = {"pipeline": worker.name}
         shards = list(worker.owned.values())
         counts, replicas = worker.counts, worker.replicas
         restored = [shard.restore_seconds for shard in shards if shard.restore_seconds is not None]
-        yield gauge("ready", "1 while the worker reads, and its results are accepted.", (own, worker.healthy))
-        yield counter("records", "Records processed in this run.", (own, counts.records))
-        yield dead_letter_counter(counts.dead_letters, own)
-        yield from incident_counters(counts.incidents, own)
-        yield from counts.timings.metrics(own)
+        yield gauge(
+            "ready", "1 while the worker reads, and its results are accepted.", (labels, worker.healthy)
+        )
+        yield counter("records", "Records processed in this run.", (labels, counts.records))
+        yield dead_letter_counter(counts.dead_letters, labels)
+        yield from incident_counters(counts.incidents, labels)
+        yield from counts.timings.metrics(labels)
         failed = "Snapshots that could not be written in this run."
-        yield gauge("snapshots_failed", failed, (own, counts.failed_snapshots))
-        yield from _behind(shards, own)
-        yield gauge("shards_owned", "Shards that run here.", (own, len(shards)))
-        yield counter("rebalances", "Times that shards came or went.", (own, worker.rebalances))
-        yield counter("publications", "Publications that this worker has made.", (own, counts.publications))
-        yield counter("published_bytes", "Bytes of these publications.", (own, counts.published_bytes))
+        yield gauge("snapshots_failed", failed, (labels, counts.failed_snapshots))
+        yield from _behind(shards, labels)
+        yield gauge("shards_owned", "Shards that run here.", (labels, len(shards)))
+        yield counter("rebalances", "Times that shards came or went.", (labels, worker.rebalances))
+        yield counter(
+            "publications", "Publications that this worker has made.", (labels, counts.publications)
+        )
+        yield counter("published_bytes", "Bytes of these publications.", (labels, counts.published_bytes))
         yield gauge(
             "total_memory_bytes",
             "Bytes of the counts of all shards and of their sum.",
-            (own, worker.total.memory_bytes + (0 if replicas is None else replicas.memory_bytes)),
+            (labels, worker.total.memory_bytes + (0 if replicas is None else replicas.memory_bytes)),
         )
         if replicas is not None:
             yield gauge(
                 "oldest_shard_age_seconds",
                 "Age of the oldest other shard's counts, since they were published.",
-                (own, replicas.oldest_age),
+                (labels, replicas.oldest_age),
             )
             yield counter(
-                "publications_applied", "Publications of other shards in the sum.", (own, replicas.applied)
+                "publications_applied", "Publications of other shards in the sum.", (labels, replicas.applied)
             )
         if restored:
             yield gauge(
                 "restore_seconds",
                 "Seconds from the assignment of a shard to its first record.",
-                (own, max(restored)),
+                (labels, max(restored)),
             )
 
 
-def _behind(shards: Sequence[Shard], own: dict[str, str]) -> Iterator[Metric]:
+def _behind(shards: Sequence[Shard], labels: dict[str, str]) -> Iterator[Metric]:
     """Yield how far the shards are behind their partitions and their snapshots: the slowest counts."""
     lags = {partition: lag for shard in shards for partition, lag in shard.engine.lag.items()}
     yield gauge(
         "lag",
         "Positions between the model and the end of the partition.",
         *(
-            (own | {"source": partition.source, "partition": str(partition.partition)}, lag)
+            (labels | {"source": partition.source, "partition": str(partition.partition)}, lag)
             for partition, lag in lags.items()
         ),
     )
     seconds = [behind for shard in shards if (behind := seconds_behind(shard.engine)) is not None]
     if seconds:
         yield gauge(
-            "lag_seconds", "Age of the last record of the shard that is furthest behind.", (own, max(seconds))
+            "lag_seconds",
+            "Age of the last record of the shard that is furthest behind.",
+            (labels, max(seconds)),
         )
     stores = [shard.engine.store for shard in shards]
     written = [
@@ -94,7 +100,7 @@ def _behind(shards: Sequence[Shard], own: dict[str, str]) -> Iterator[Metric]:
     if written:
         age = max(0.0, time.time() - min(written))
         yield gauge(
-            "snapshot_age_seconds", "Seconds since the oldest of the shards' newest snapshots.", (own, age)
+            "snapshot_age_seconds", "Seconds since the oldest of the shards' newest snapshots.", (labels, age)
         )
 
 

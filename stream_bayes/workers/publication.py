@@ -165,12 +165,12 @@ class Assembly:
         self.end: End | None = None
         self.parts: dict[str, bytes] = {}
         self._key = key
-        self._held: dict[str, tuple[bytes, str]] = {}
+        self._stored: dict[str, tuple[bytes, str]] = {}
 
     @property
     def digests(self) -> dict[str, str]:
         """The digests of all parts that the topic holds, of complete publications or not."""
-        return {name: digest for name, (_, digest) in self._held.items()}
+        return {name: digest for name, (_, digest) in self._stored.items()}
 
     def add(self, name: str, value: bytes | None) -> bool:
         """Add a record. Return True if it completes a publication.
@@ -182,12 +182,12 @@ class Assembly:
         """
         if name != END:
             if value is None:
-                self._held.pop(name, None)
+                self._stored.pop(name, None)
             else:
-                self._held[name] = value, digest_of(value)
+                self._stored[name] = value, digest_of(value)
             return False
         end = self.checked_end(value)
-        parts = self._held
+        parts = self._stored
         if any(part not in parts or parts[part][1] != digest for part, digest in end.parts.items()):
             return False  # compaction has left parts of a later publication, whose end follows
         self.end = end

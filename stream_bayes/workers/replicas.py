@@ -37,7 +37,7 @@ class Replicas:
         self._reader = reader
         self._total = total
         self._pace = Pace(time.monotonic)
-        self._own: set[int] = set()
+        self._running_here: set[int] = set()
         self._changed: set[int] = set()
         self._discarded: set[int] = set()
         self._is_stopping = threading.Event()
@@ -63,12 +63,12 @@ class Replicas:
     def own(self, shard: int) -> None:
         """Leave a shard to this worker, which now learns it."""
         with self._total.lock:
-            self._own.add(shard)
+            self._running_here.add(shard)
 
     def release(self, shard: int) -> None:
         """Follow a shard that this worker no longer learns; what it learned and did not commit is discarded."""
         with self._total.lock:
-            self._own.discard(shard)
+            self._running_here.discard(shard)
             self._discarded.add(shard)
 
     @property
@@ -83,7 +83,7 @@ class Replicas:
         return sum(sum(map(len, assembly.parts.values())) for assembly in self._reader.assemblies.values())
 
     def _others(self) -> list[int]:
-        return [shard for shard in self._reader.assemblies if shard not in self._own]
+        return [shard for shard in self._reader.assemblies if shard not in self._running_here]
 
     def stop(self) -> None:
         """End the thread."""
@@ -116,14 +116,16 @@ class Replicas:
         with self._total.lock:
             discarded, self._discarded = self._discarded, set()
         learners: dict[int, Any] = {}
-        for shard in (changed | discarded) - self._own:
+        for shard in (changed | discarded) - self._running_here:
             assembly = self._reader.assemblies[shard]
             if assembly.end is not None:
                 learners[shard] = self._total.loaded(shard, assembly.parts)
             elif shard in discarded:
                 learners[shard] = self._total.clone()
         with self._total.lock:
-            others = {shard: learner for shard, learner in learners.items() if shard not in self._own}
+            others = {
+                shard: learner for shard, learner in learners.items() if shard not in self._running_here
+            }
             if others:
                 self._total.replace(others)
                 self.applied += len(others)

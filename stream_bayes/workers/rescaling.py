@@ -175,13 +175,13 @@ class _Resharding:
     def _step_sections(self, new: int, fresh: Step, pending: PendingSnapshot | None) -> dict[str, Any]:
         homes = [self._before[shard].sections for shard in self._homes[new]]
         steps = [sections["step"] for sections in homes]
-        own: dict[str, Any] = {
+        counters: dict[str, Any] = {
             name: sum(step[name] for step in steps) for name in ("processed", "learned", "unlearned")
         }
-        own["dead_letters"] = self._dead_letters(new, steps, own["processed"])
+        counters["dead_letters"] = self._dead_letters(new, steps, counters["processed"])
         # Scores are sums over the order of events: those of several shards begin anew.
         losses = homes[0]["losses"] if len(homes) == 1 else fresh.losses.state()
-        sections = {"step": own, "model": self._learners[new].content().state(), "losses": losses}
+        sections = {"step": counters, "model": self._learners[new].content().state(), "losses": losses}
         if fresh.has_model_clock:
             sections["time"] = self._model_time(new)
         return sections if pending is None else {**sections, "pending": pending.state()}

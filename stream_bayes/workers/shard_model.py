@@ -66,10 +66,10 @@ class ShardModel:
 
     def __init__(self, shard: int, learner: SummedLearner, total: Total) -> None:
         self.shard = shard
-        self._own = self._serve(learner)
+        self._served = self._serve(learner)
         self._total = total
-        self.name = self._own.name
-        self.is_timed = self._own.is_timed
+        self.name = self._served.name
+        self.is_timed = self._served.is_timed
         self.model: SummedLearner = learner
         self.decide: Callable[[LabelProbabilities], Any] = total.served.decide
         self.is_live = False
@@ -112,7 +112,7 @@ class ShardModel:
     def learn(self, x: Any, y: Any, w: float, at: float | None = None, /) -> None:
         if not self.is_live:
             _raise(self._tape.next().error())
-            self._own.learn(x, y, w, at)
+            self._served.learn(x, y, w, at)
             return
         with self._total.lock, self._recording_refusal():
             self._total.served.learn(x, y, w, at)
@@ -123,7 +123,7 @@ class ShardModel:
         if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
-            self._own.learn(x, y, w, at)
+            self._served.learn(x, y, w, at)
             return rows.first()
         with self._total.lock, self._recording_refusal():
             answer: LabelProbabilities = self._total.served.predict_then_learn(x, y, w, at)
@@ -168,7 +168,7 @@ class ShardModel:
             return
         try:
             if len(labelled) == 1:
-                self._own.learn(*labelled[0])
+                self._served.learn(*labelled[0])
                 return
             features, labels, weights, times = (list(column) for column in zip(*labelled, strict=True))
             self.model.learn_many(features, labels, weights, times if self.is_timed else None)
@@ -183,39 +183,39 @@ class ShardModel:
 
     @property
     def clock(self) -> int | None:
-        return self._own.clock
+        return self._served.clock
 
     def content(self, x: Any) -> Payload:
-        return self._own.content(x)
+        return self._served.content(x)
 
     def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
         # The shard decides: a sample that is corrected was learned here. So a replay needs no tape.
         with self._total.lock:
-            self._own.relearn(content, was, y, w, clock)
+            self._served.relearn(content, was, y, w, clock)
             if self.is_live:
                 self._total.served.relearn(content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         with self._total.lock:
-            self._own.unlearn(content, y, w, clock)
+            self._served.unlearn(content, y, w, clock)
             if self.is_live:
                 self._total.served.unlearn(content, y, w, clock)
 
     def work(self) -> bool:
-        return self._own.work()
+        return self._served.work()
 
     def unlearning_fault(self, *, is_read_again: bool) -> str | None:
         return "the counts of a shard are a part of a sum, which other workers hold"
 
     def settings(self) -> dict[str, Any]:
-        return self._own.settings()
+        return self._served.settings()
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        return self._own.freeze()
+        return self._served.freeze()
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self._own.load(state)
-        self.model = self._own.model
+        self._served.load(state)
+        self.model = self._served.model
 
 
 class NumberShardModel(ShardModel):

@@ -52,7 +52,7 @@ class SnapshotTopic:
         self._cache = cache
         self._lock = threading.Lock()
         self._publisher: Publisher | None = None
-        self._found: ReadableSnapshot | None = None
+        self._snapshot: ReadableSnapshot | None = None
         self._end: End | None = None  # of the snapshot that was read
         self._generation = 0
         self._waiting: tuple[builtins.list[Send], int, dict[str, Any], WrittenSnapshot] | None = None
@@ -83,7 +83,7 @@ class SnapshotTopic:
                     self._read(reader)
             finally:
                 reader.close()
-        return self._found
+        return self._snapshot
 
     def _read_cached(self, reader: TopicReader) -> bool:
         """Take the snapshot from the cache. Return False if that is not as new as the topic."""
@@ -112,7 +112,7 @@ class SnapshotTopic:
     def _begin_with(self, end: End, data: bytes, published: Mapping[str, str]) -> None:
         snapshot = Snapshot.from_bytes(data)
         self._publisher = Publisher(self._source, self._shard, self._key, published)
-        self._found, self._end = ReadableSnapshot(0, snapshot, ()), end
+        self._snapshot, self._end = ReadableSnapshot(0, snapshot, ()), end
         self._committed = 0, {"outputs": dict(snapshot.outputs)}, WrittenSnapshot(end.written, len(data))
 
     def newest_written(self) -> WrittenSnapshot | None:

@@ -207,17 +207,17 @@ class TopicReader:
         return True
 
     def _check_source(self, end: End) -> None:
-        own = self._source
-        if own is None:
+        expected = self._source
+        if expected is None:
             self._source = end.source
-        elif end.source != own:
-            if end.source == msgspec.structs.replace(own, partitions=end.source.partitions):
-                what = f"the input of {own.pipeline!r}, by topic {self.topic!r},"
-                raise BadState(keys_moved(what, end.source.partitions, own.partitions))
+        elif end.source != expected:
+            if end.source == msgspec.structs.replace(expected, partitions=end.source.partitions):
+                what = f"the input of {expected.pipeline!r}, by topic {self.topic!r},"
+                raise BadState(keys_moved(what, end.source.partitions, expected.partitions))
             changed = [
-                f"{name}={getattr(end.source, name)!r}, not {getattr(own, name)!r}"
+                f"{name}={getattr(end.source, name)!r}, not {getattr(expected, name)!r}"
                 for name in ("pipeline", "shards", "partitions", "settings")
-                if getattr(end.source, name) != getattr(own, name)
+                if getattr(end.source, name) != getattr(expected, name)
             ]
             raise BadState(
                 f"topic {self.topic!r} was written with {', '.join(changed)}: shards of other settings cannot be "

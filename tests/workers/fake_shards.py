@@ -122,7 +122,7 @@ class FakeShards:
         """Run all shards to the end, or one."""
         parts = WorkerParts(self.config(shards), Path())
         parts.prepare()
-        for number in range(parts.own.shards) if only is None else [only]:
+        for number in range(parts.table.shards) if only is None else [only]:
             shard: Shard = parts.make_shard(number, until_end=True)
             shard.start()
             assert shard.join(60)

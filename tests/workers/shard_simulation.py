@@ -138,7 +138,7 @@ class ShardWorld(World):
         if "rescale" in told:
             return RescaleRun(self.config(self.shards), told["rescale"])
         parts = WorkerParts(self.config(self.shards), Path())
-        shard = told["shard"] % parts.own.shards  # a group assigns those of the worker's own journal
+        shard = told["shard"] % parts.table.shards  # a group assigns those of the worker's own journal
         parts.prepare()
         replicas = parts.make_replicas()
         replicas._reader.read_to_end()

@@ -105,9 +105,9 @@ def demo(
             table = f"{text}\n" if config.serve is not None else f"{text}\n[serve]\n"
             config = parse_config(table)
             assert config.serve is not None
-            own = config.serve.model_copy(update={"port": own_port})
-            engine = build(config.model_copy(update={"serve": own}), into)
-            service = around.enter_context(service_of(engine, own, config, into, lasts=True))
+            settings = config.serve.model_copy(update={"port": own_port})
+            engine = build(config.model_copy(update={"serve": settings}), into)
+            service = around.enter_context(service_of(engine, settings, config, into, lasts=True))
             if not no_browser:
                 webbrowser.open(service.page)
             engines.append(engine)

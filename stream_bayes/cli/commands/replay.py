@@ -126,10 +126,10 @@ def replay(
             }
             written = amounts if opened.targets else next(iter(amounts.values()), None)
             engine = build(config, source=paced, schema=opened.schema, written=written)
-            own = serve.with_service(config).serve
-            if own is None:
+            settings = serve.with_service(config).serve
+            if settings is None:
                 run_engine(engine, size_of(file), limit, json)
                 return
-            with service_of(engine, own, quiet=json, lasts=True) as service:
+            with service_of(engine, settings, quiet=json, lasts=True) as service:
                 run_engine(engine, size_of(file), limit, json)
                 service.finish()

@@ -174,8 +174,8 @@ def _is_own(learner: object) -> bool:
 
 def _best_own(learners: Mapping[str, Any], result: Comparison) -> str | None:
     """Return the most accurate learner of this package, the first of equals; None without any."""
-    own = [name for name, learner in learners.items() if _is_own(learner)]
-    return max(own, key=lambda name: result[name].cumulative.accuracy or 0.0, default=None)
+    learners_here = [name for name, learner in learners.items() if _is_own(learner)]
+    return max(learners_here, key=lambda name: result[name].cumulative.accuracy or 0.0, default=None)
 
 
 def _service(learners: Mapping[str, Any], request: ComparisonRequest, serve: ServeOptions) -> ComparedModels:

@@ -92,10 +92,10 @@ def compared_models(
         check_known("model", plain, [*LEARNERS, *PEERS])
         if plus and plain in PEERS:
             raise BadValue(f"--model {kind}: only models of this package can adapt to drift")
-    given = arguments_by_model(arguments, kinds, lambda kind: _arguments(kind, has_target))
+    by_model = arguments_by_model(arguments, kinds, lambda kind: _arguments(kind, has_target))
     if not has_target:
-        return {name: _network(kind, given[name], schema) for name, kind in kinds.items()}
-    return {name: _made(name, kind, given[name], schema) for name, kind in kinds.items()}
+        return {name: _network(kind, by_model[name], schema) for name, kind in kinds.items()}
+    return {name: _made(name, kind, by_model[name], schema) for name, kind in kinds.items()}
 
 
 def kinds_of(models: Iterable[str]) -> dict[str, str]:
@@ -130,7 +130,7 @@ def arguments_by_model(
     """
     by_model: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for argument, value in learner_arguments(list(arguments)).items():
-        model, dot, own = argument.partition(".")
+        model, dot, argument_of_model = argument.partition(".")
         if dot and model not in kinds:
             raise BadValue(
                 f"--arg {argument}: no model {model!r} in this comparison{closest(model, kinds)} "
@@ -144,7 +144,7 @@ def arguments_by_model(
                 "NAME`"
             )
         for name in takers:
-            by_model[name][own if dot else argument] = value
+            by_model[name][argument_of_model if dot else argument] = value
     return by_model
 
 

@@ -90,15 +90,18 @@ def compared_regressors(
     """
     if targets:
         kinds = kinds_of(models or [*TARGET_MODELS])
-        own = arguments_by_model(arguments, kinds, lambda kind: arguments_of(TARGET_MODELS[kind]))
-        return {name: make_target_model(kind, own[name], targets, schema) for name, kind in kinds.items()}
+        by_target_model = arguments_by_model(arguments, kinds, lambda kind: arguments_of(TARGET_MODELS[kind]))
+        return {
+            name: make_target_model(kind, by_target_model[name], targets, schema)
+            for name, kind in kinds.items()
+        }
     kinds = kinds_of(models or [name for name in REGRESSORS if not declaration_of(name).example])
     for kind in kinds.values():
         REGRESSORS.refuse(kind)
         check_known("model for numbers", kind, REGRESSORS)
-    given = arguments_by_model(arguments, kinds, lambda kind: arguments_of(REGRESSORS[kind]))
+    by_model = arguments_by_model(arguments, kinds, lambda kind: arguments_of(REGRESSORS[kind]))
     return {
-        name: make_regressor(kind, {**declaration_of(kind).example, **given[name]}, schema)
+        name: make_regressor(kind, {**declaration_of(kind).example, **by_model[name]}, schema)
         for name, kind in kinds.items()
     }
 

@@ -148,8 +148,8 @@ class Connection:
         """Return the further settings that a kind of client of kafka-python has."""
         if self.client != "kafka-python" or not self.settings:
             return {}
-        given = {name.replace(".", "_"): value for name, value in self.settings.items()}
-        return {name: value for name, value in given.items() if name in kind.DEFAULT_CONFIG}
+        settings = {name.replace(".", "_"): value for name, value in self.settings.items()}
+        return {name: value for name, value in settings.items() if name in kind.DEFAULT_CONFIG}
 
     def python_settings(self) -> dict[str, Any]:
         """Return the settings of kafka-python's clients. Raise `BadValue` if a file for TLS cannot be read."""
@@ -186,7 +186,7 @@ class Connection:
             "security.protocol": self.protocol,
             "allow.auto.create.topics": False,
         }
-        given = {
+        credentials = {
             "ssl.ca.location": self.ca_file,
             "ssl.certificate.location": self.cert_file,
             "ssl.key.location": self.key_file,
@@ -195,7 +195,7 @@ class Connection:
             "sasl.username": self.user,
             "sasl.password": self.password,
         }
-        settings |= {name: value for name, value in given.items() if value is not None}
+        settings |= {name: value for name, value in credentials.items() if value is not None}
         if self.token is not None:
             settings["oauth_cb"] = _token_callback(self.token)
         return settings | dict(self.settings)

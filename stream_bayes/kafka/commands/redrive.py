@@ -76,7 +76,7 @@ def _redrive_files(file: Path, dry_run: bool, json: bool) -> None:
         raise BadConfig(f"{file}: snapshots: the table is missing; there is no state to go on from")
     engine = build(config, file.parent)
     engine.run(0)  # raises if another process writes the outputs
-    positions = engine.step.dead_letters.take_places()
+    positions = engine.step.dead_letters.take_positions()
     if positions is None:
         raise BadConfig(f"{file}: there were more dead letters than are remembered; run it with --rebuild")
     letters, learned = sum(map(len, positions.values())), engine.step.learned
@@ -85,7 +85,7 @@ def _redrive_files(file: Path, dry_run: bool, json: bool) -> None:
             writer.write(encode_redrive())
         engine = build(config, file.parent)
         engine.run(1)
-    again = engine.step.dead_letters.take_places() or {}
+    again = engine.step.dead_letters.take_positions() or {}
     left = sum(map(len, again.values())) if letters and not dry_run else letters
     result = {"records": letters, "learned": engine.step.learned - learned, "dead_letters": left}
     if json:

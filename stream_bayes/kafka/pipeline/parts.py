@@ -77,16 +77,18 @@ def kafka_source(
     messages: Messages | None = None,
 ) -> KafkaSource:
     """Build the source of a pipeline that reads a topic; with a share, that of a shard."""
-    own, labels = config.source, config.labels
-    assert isinstance(own, KafkaSourceConfig) and config.kafka is not None
-    registry = None if own.registry is None else own.registry.registry()
+    table, labels = config.source, config.labels
+    assert isinstance(table, KafkaSourceConfig) and config.kafka is not None
+    registry = None if table.registry is None else table.registry.registry()
 
     def decoder_of(name: str, fields: Fields, schema: Schema | None) -> Decoder:
         of_name = registry if needs_registry(name) else None
-        return make_decoder(name, fields, schema, own.max_record_bytes, of_name)
+        return make_decoder(name, fields, schema, table.max_record_bytes, of_name)
 
     decoder = (
-        decoder_of(own.decoder, own.fields(), schema) if messages is None else messages(own.max_record_bytes)
+        decoder_of(table.decoder, table.fields(), schema)
+        if messages is None
+        else messages(table.max_record_bytes)
     )
     second = None
     if labels is not None and labels.topic is not None:
@@ -95,12 +97,12 @@ def kafka_source(
         second = Labels(labels.topic, decoder_of(config.labels_decoder, fields, None))
     return KafkaSource(
         config.kafka.connection(),
-        own.topic,
+        table.topic,
         decoder,
         labels=second,
-        start=own.start,
+        start=table.start,
         max_skew=config.max_skew,
-        wait_idle=own.wait_idle,
+        wait_idle=table.wait_idle,
         share=share,
         commands=commands,
         tombstones=labels is not None,  # without held samples there is nothing to withdraw

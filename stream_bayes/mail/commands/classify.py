@@ -38,17 +38,17 @@ def local_classifier(
     model, spam_home = options.load(), options.open()
     key = spam_home.id_key()
     most = MAX_BYTES if hold_megabytes is None else int(float(hold_megabytes) * (1 << 20))
-    held: JudgedMails | None = JudgedMails(spam_home.directory, most, files=spam_home.files)
+    judged: JudgedMails | None = JudgedMails(spam_home.directory, most, files=spam_home.files)
 
     def classify_mail(raw: bytes) -> tuple[str, ...]:
-        nonlocal held
+        nonlocal judged
         name, bag = id_of_mail(raw), model.bag_of(raw)
-        if held is not None and model.label_of(name) is None:
+        if judged is not None and model.label_of(name) is None:
             try:
-                held.put(held_name(name, user), bag.tokens)
+                judged.put(held_name(name, user), bag.tokens)
             except (OSError, NotSupported) as error:  # a verdict must not fail because the disk is full
                 report_error(ValueError(f"mails classified here cannot be corrected by their id: {error}"))
-                held = None
+                judged = None
         return judge(model, bag, name if key is None else key.signed(name)).texts()
 
     return classify_mail

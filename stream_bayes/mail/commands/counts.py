@@ -163,14 +163,14 @@ def _counts_in(file: Path, classes: Classes, words: Sequence[Path]) -> OtherCoun
 def tokens_of(paths: Sequence[Path]) -> set[str]:
     """Return the tokens of mails, and the words of files that hold no mail."""
     reader = EmailTokens()
-    found: set[str] = set()
+    tokens: set[str] = set()
     for path in paths:
         for mail in mails(path):
             if head_and_body(mail.raw)[0]:
-                found.update(reader.transform_one(mail.raw))
+                tokens.update(reader.transform_one(mail.raw))
             else:
-                found.update(mail.raw.decode("utf-8", "replace").split())
-    return found
+                tokens.update(mail.raw.decode("utf-8", "replace").split())
+    return tokens
 
 
 def merge(

@@ -33,12 +33,12 @@ def explain(
 
 def print_mail_in_file(model: SpamFilter, file: str, json: bool) -> None:
     """Print the verdict of a filter on the message in a file, or on standard input for `-`."""
-    found = mails(file)
-    mail = next(found, None)
+    messages = mails(file)
+    mail = next(messages, None)
     if mail is None:
         raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
-    if next(found, None) is not None:
-        report_error(BadValue(f"{file} holds more than one message; this is the first, {mail.place}"))
+    if next(messages, None) is not None:
+        report_error(BadValue(f"{file} holds more than one message; this is the first, {mail.origin}"))
     print_mail_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 

@@ -88,7 +88,7 @@ def _learn_mails(
     read = mails_attached if attached else mails
     for mail in (mail for path in files for mail in read(path, label)):
         if mail.refusal:
-            refused[mail.place] = mail.refusal
+            refused[mail.origin] = mail.refusal
         else:
             outcomes.append(service.learn(mail.raw, label, user))
     if refused and not outcomes:
@@ -101,11 +101,11 @@ def _learn_mails(
     typer.echo(summary_of(outcomes))
 
 
-def _no_file(given: str) -> str:
+def _no_file(text: str) -> str:
     """Return an id; raise `BadValue` if it is the name of a file."""
-    if Path(given).exists():
-        raise BadValue(f"{given} is a file; add --mail to correct the messages in it")
-    return given
+    if Path(text).exists():
+        raise BadValue(f"{text} is a file; add --mail to correct the messages in it")
+    return text
 
 
 def forget(
@@ -118,11 +118,11 @@ def forget(
     with exit_on_error():
         service = FilterService(home.open())
         outcomes: list[str] = []
-        for given in what:
+        for name in what:
             if mail:
-                outcomes += [service.forget_mail(each.raw, home.user) for each in mails(given)]
+                outcomes += [service.forget_mail(each.raw, home.user) for each in mails(name)]
             else:
-                service.forget(given, home.user)
+                service.forget(name, home.user)
                 outcomes.append("forgotten")
         service.close()
         if "forgotten" not in outcomes:

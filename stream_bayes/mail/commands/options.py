@@ -76,8 +76,8 @@ class UserHomeOptions(HomeOptions):
         site = spam_home.load()
         if self.user is None:
             return site
-        own = user_home(spam_home, self.user, site)
-        return own.load() if own.exists() else own.new_filter()
+        of_user = user_home(spam_home, self.user, site)
+        return of_user.load() if of_user.exists() else of_user.new_filter()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ def sent(
         with spam_home.changing(lambda: SpamFilter(key=spam_home.key), report_waiting) as model:
             for mail in (mail for file in files for mail in mails(file)):
                 if mail.refusal:
-                    refused[mail.place] = mail.refusal
+                    refused[mail.origin] = mail.refusal
                     continue
                 new += model.learn_sent(without_own_fields(mail.raw))
                 read += 1

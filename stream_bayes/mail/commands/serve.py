@@ -114,10 +114,10 @@ def serve(
     with exit_on_error():
         if (strip_domain or teach_site or trusted) and not users:
             raise BadValue("--strip-domain, --teach-site and --trusted need --users")
-        given = {"spamd": spamd, "milter": milter, "http": http}
+        addresses = {"spamd": spamd, "milter": milter, "http": http}
         server = SpamServer(
             home.open(),
-            {name: address for name, address in given.items() if address is not None},
+            {name: address for name, address in addresses.items() if address is not None},
             inherited_sockets(os.environ),
             int(hold_megabytes * 2**20),
             hold_days,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -109,10 +109,10 @@ def train(
 ) -> None:
     """Learn labelled mail. A message learned before is corrected if its label differs, and skipped otherwise."""
     with exit_on_error():
-        given = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
-        given += [_labelled(text) for text in labelled or []]
-        named = _classes_of(classes, [name for _, name in given])
-        if not given and not costs.is_given():
+        folders = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
+        folders += [_labelled(text) for text in labelled or []]
+        named = _classes_of(classes, [name for _, name in folders])
+        if not folders and not costs.is_given():
             raise BadValue("nothing to learn: name mail with --ham or --spam")
         spam_home: SpamHome = home.open()
         settings: dict[str, Any] = {"train": learn, "pairs": pairs, "authserv_id": authserv_id, "keep": keep}
@@ -132,49 +132,69 @@ def train(
             scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
             return SpamFilter(named, key=spam_home.key, learner=scorer, **settings)
 
-        for path, _ in given:
+        for path, _ in folders:
             skipped = subfolders_of(path)
             if skipped:
                 report_skipped(path, [folder.name for folder in skipped])
-        total = size_of(path for path, _ in given)
+        total = size_of(path for path, _ in folders)
         with spam_home.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
             _check_classes(model, named, as_option=classes is not None)
             if costs.is_given():
                 model.set_costs(costs.costs(model.classes))
-            before, learned, corrected, now = model.clock, 0, 0, time.time()
-            refused: dict[str, str] = {}
-            for label, mail in _alternating(given, mails_attached if attached else mails):
-                if mail.refusal:
-                    refused[mail.place] = mail.refusal
-                    continue
-                raw = without_own_fields(mail.raw)
-                key = _id_to_learn(model, spam_home, mail.raw, raw)
-                corrected += model.label_of(key) not in (None, label)
-                model.learn_one(raw, label, id=key, at=now)
-                learned += 1
-                show(mail.done, learned)
-            if learned and (model.replay_is_due or learned > MIN_REPLAYED * model.correctable):
-                model.replay()
-            if refused and not learned:
-                raise BadValue(refusals(refused))
-            new = model.clock - before
-        if refused:
-            report_error(BadValue(refusals(refused)))
-        counts = {
-            "messages": learned,
-            "new": new,
-            "corrected": corrected,
-            "skipped": learned - new - corrected,
-            "refused": len(refused),
-        }
+            learned = _learn(
+                model, spam_home, _alternating(folders, mails_attached if attached else mails), show
+            )
+        if learned.refused:
+            report_error(BadValue(refusals(learned.refused)))
+        counts = learned.counts()
         if json:
             print_json(counts)
         else:
             typer.echo(
-                f"{number_of(new, 'message')} learned, {corrected:,} corrected, "
+                f"{number_of(counts['new'], 'message')} learned, {counts['corrected']:,} corrected, "
                 f"{counts['skipped']:,} skipped: learned before"
             )
+
+
+class _Learned(NamedTuple):
+    """The messages of one command, by what became of them."""
+
+    messages: int
+    new: int
+    corrected: int
+    refused: dict[str, str]
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of messages by what became of them."""
+        skipped = self.messages - self.new - self.corrected
+        return self._asdict() | {"skipped": skipped, "refused": len(self.refused)}
+
+
+def _learn(
+    model: SpamFilter,
+    spam_home: SpamHome,
+    labelled: Iterable[tuple[str, Mail]],
+    show: Callable[[int, int], None],
+) -> _Learned:
+    """Learn messages, and replay what was learned if that changes verdicts. Raise `BadValue` if all are refused."""
+    before, messages, corrected, now = model.clock, 0, 0, time.time()
+    refused: dict[str, str] = {}
+    for label, mail in labelled:
+        if mail.refusal:
+            refused[mail.origin] = mail.refusal
+            continue
+        raw = without_own_fields(mail.raw)
+        key = _id_to_learn(model, spam_home, mail.raw, raw)
+        corrected += model.label_of(key) not in (None, label)
+        model.learn_one(raw, label, id=key, at=now)
+        messages += 1
+        show(mail.done, messages)
+    if messages and (model.replay_is_due or messages > MIN_REPLAYED * model.correctable):
+        model.replay()
+    if refused and not messages:
+        raise BadValue(refusals(refused))
+    return _Learned(messages, model.clock - before, corrected, refused)
 
 
 def _labelled(text: str) -> tuple[str, str]:
@@ -220,10 +240,10 @@ def _id_to_learn(model: SpamFilter, spam_home: SpamHome, mail: bytes, plain: byt
     key = spam_home.id_key()
     signed = None if key is None else key.id_in(mail)
     names = [id_of_mail(plain)] if signed is None else list(dict.fromkeys([signed, id_of_mail(plain)]))
-    known = [name for name in names if model.label_of(name) is not None]
-    for twice in known[1:]:  # learned in two forms: it must not count as both
+    learned = [name for name in names if model.label_of(name) is not None]
+    for twice in learned[1:]:  # learned in two forms: it must not count as both
         model.forget(twice)
-    return (known or names)[0]
+    return (learned or names)[0]
 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
@@ -244,11 +264,11 @@ def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | 
 
 
 def _alternating(
-    given: Sequence[tuple[str, str]], mails_of: Callable[[str, str], Iterator[Mail]]
+    folders: Sequence[tuple[str, str]], mails_of: Callable[[str, str], Iterator[Mail]]
 ) -> Iterator[tuple[str, Mail]]:
     """Yield the mails that are read from several files evenly mixed, so that no label comes all at once."""
-    sizes = [max(size_of([path]) or 1, 1) for path, _ in given]
-    sources = {number: mails_of(path, label) for number, (path, label) in enumerate(given)}
+    sizes = [max(size_of([path]) or 1, 1) for path, _ in folders]
+    sources = {number: mails_of(path, label) for number, (path, label) in enumerate(folders)}
     done = dict.fromkeys(sources, 0)
     read = dict.fromkeys(sources, 0)
     while sources:
@@ -258,7 +278,7 @@ def _alternating(
             del sources[number]
             continue
         done[number] = read[number] = max(mail.done, done[number] + 1)
-        yield given[number][1], mail._replace(done=sum(read.values()))
+        yield folders[number][1], mail._replace(done=sum(read.values()))
 
 
 @contextmanager

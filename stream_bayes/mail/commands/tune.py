@@ -25,8 +25,8 @@ def tune(costs: CostOptions, home: UserHomeOptions, *, json: JSON = False) -> No
             with spam_home.changing(None, report_waiting) as model:
                 model.set_costs(costs.costs(model.classes))
         else:
-            own = user_home(spam_home, home.user, spam_home.load())
-            with own.changing(own.new_filter, report_waiting) as model:
+            of_user = user_home(spam_home, home.user, spam_home.load())
+            with of_user.changing(of_user.new_filter, report_waiting) as model:
                 model.set_costs(costs.costs(model.classes))
         scored = model.recent_probabilities()
         if not scored:

@@ -37,10 +37,10 @@ def users(home: HomeOptions, json: JSON = False) -> None:
         site = spam_home.load()
         rows = []
         for name in Users(spam_home, lambda: site).names():
-            own = user_home(spam_home, name, site)
-            model = own.load()
+            of_user = user_home(spam_home, name, site)
+            model = of_user.load()
             learned = {str(label): round(number) for label, number in model.messages.items()}
-            rows.append({"user": name, **learned, "tokens": model.tokens, "bytes": size_of_user(own)})
+            rows.append({"user": name, **learned, "tokens": model.tokens, "bytes": size_of_user(of_user)})
         if json:
             print_json({"users": rows})
         elif rows:

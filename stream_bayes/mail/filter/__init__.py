@@ -1,6 +1,7 @@
 """Tokens to a verdict: ham, spam, a further class, or unsure.
 
-`filter` has the public verbs. A `contest` learns two labels: wanted and unwanted, or one of more classes and the rest.
+`filter` has the public verbs. `one_against_rest` is the contest of two labels: wanted and unwanted, or one class and
+the rest.
 `scorer` is the protocol of scorers: `token_scorer` (the margin of a linear model plus twice the mean log-odds of the
 clear tokens, with a `second_opinion` by 4-grams of characters) or `learner_scorer`; by `length_weights` a padded
 message hardly counts. `calibration` turns scores into probabilities, the costs of mistakes (`profiles`) decide, and

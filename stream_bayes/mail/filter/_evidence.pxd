@@ -19,4 +19,4 @@ cdef class EvidenceTable:
     cdef double log_odds
     cdef bint learned
     cdef begin(self)
-    cdef double weigh(self, Py_ssize_t own, Py_ssize_t common) noexcept
+    cdef double weigh(self, Py_ssize_t code, Py_ssize_t site_code) noexcept

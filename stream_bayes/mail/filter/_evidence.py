@@ -67,15 +67,15 @@ class EvidenceTable:
     def codes_of(self, bag: dict):
         """Return the code of each token in the order of the bag, below 0 for a new token."""
         n: cython.Py_ssize_t = 0
-        found = np.empty(len(bag), np.int32)
-        codes: cython.int[::1] = found
+        array = np.empty(len(bag), np.int32)
+        codes: cython.int[::1] = array
         vocabulary: Vocabulary = self.vocabulary
         prefetched: PrefetchedCodes = self.prefetched
         prefetched.fetch(vocabulary, bag)
         for token in bag:
             codes[n] = prefetched.code(vocabulary, n, token)
             n += 1
-        return found
+        return array
 
     def insert(self, bag: dict, codes: cython.int[::1]):
         """Insert the new tokens of a bag, and set their codes in `codes`, which `codes_of` returned just before."""
@@ -124,36 +124,36 @@ class EvidenceTable:
         self.second_total = self.second * PER_UNIT
         self.learned = self.first > 0 and self.second > 0
         if site is not None:
-            known: cython.double = (site.first + site.second) * PER_UNIT
-            self.share = 1.0 if known <= self.most else self.most / known
+            site_messages: cython.double = (site.first + site.second) * PER_UNIT
+            self.share = 1.0 if site_messages <= self.most else self.most / site_messages
             self.first_total = self.share * (site.first * PER_UNIT + 2.0 * site.prior) + self.first_total
             self.second_total = self.share * (site.second * PER_UNIT + 2.0 * site.prior) + self.second_total
             self.learned = self.first + site.first > 0 and self.second + site.second > 0
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def weigh(self, own: cython.Py_ssize_t, common: cython.Py_ssize_t) -> cython.double:
+    def weigh(self, code: cython.Py_ssize_t, site_code: cython.Py_ssize_t) -> cython.double:
         """Return the weight of a token in the mean, 0 without counts; its log-odds are then `log_odds`.
 
-        `own` is its code here, `common` that of the site, both below 0 for a token that is not there.
+        `code` is its code here, `site_code` that of the site, both below 0 for a token that is not there.
         """
         p: cython.double = 0.0
         q: cython.double = 0.0
         extra: cython.double = 0.0
         counts: cython.longlong = 0
-        if own >= 0:
-            counts = self.count[2 * own] + self.count[2 * own + 1]
+        if code >= 0:
+            counts = self.count[2 * code] + self.count[2 * code + 1]
             if counts > 0:
-                p = self.count[2 * own] * PER_UNIT
-                q = self.count[2 * own + 1] * PER_UNIT
+                p = self.count[2 * code] * PER_UNIT
+                q = self.count[2 * code + 1] * PER_UNIT
                 extra = self.prior * (1.0 - self.share)
         if self.site is not None:
             site = self.site
             w = site.prior * self.share
-            if common >= 0:
-                counts += site.count[2 * common] + site.count[2 * common + 1]
-                p += self.share * (site.count[2 * common] * PER_UNIT)
-                q += self.share * (site.count[2 * common + 1] * PER_UNIT)
+            if site_code >= 0:
+                counts += site.count[2 * site_code] + site.count[2 * site_code + 1]
+                p += self.share * (site.count[2 * site_code] * PER_UNIT)
+                q += self.share * (site.count[2 * site_code + 1] * PER_UNIT)
             p += w
             q += w
         if counts <= 0 or not self.learned:

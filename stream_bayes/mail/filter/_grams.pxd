@@ -5,4 +5,4 @@ cdef class GramTable:
     cdef unsigned long long[::1] marks
     cdef unsigned short[::1] buffer
     cdef unsigned short[::1] read
-    cdef Py_ssize_t found
+    cdef Py_ssize_t slot_count

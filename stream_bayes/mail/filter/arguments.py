@@ -48,21 +48,21 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
     >>> make_filter({"costs": {"false_positive": 99}, "learner": {"kind": "bernoulli-nb"}}).learner
     BernoulliNB (...)
     """
-    given = dict(arguments)
-    check_arguments(FILTER, given, filter_arguments())
+    values = dict(arguments)
+    check_arguments(FILTER, values, filter_arguments())
     with construction_errors(FILTER, arguments):
-        if "classes" in given:
-            given["classes"] = tuple(given["classes"])
-        if given.get("costs") is not None:
-            given["costs"] = _costs(given.get("classes", ("ham", "spam")), dict(given["costs"]))
-        if given.get("limits") is not None:
-            given["limits"] = Limits(**given["limits"])
-        if given.get("learner") is not None:
-            learner = dict(given["learner"])
-            given["learner"] = make_learner(learner.pop("kind"), learner.pop("arguments", None))
+        if "classes" in values:
+            values["classes"] = tuple(values["classes"])
+        if values.get("costs") is not None:
+            values["costs"] = _costs(values.get("classes", ("ham", "spam")), dict(values["costs"]))
+        if values.get("limits") is not None:
+            values["limits"] = Limits(**values["limits"])
+        if values.get("learner") is not None:
+            learner = dict(values["learner"])
+            values["learner"] = make_learner(learner.pop("kind"), learner.pop("arguments", None))
             if learner:
                 raise BadValue(f"learner has the keys kind and arguments, not {', '.join(learner)}")
-        return SpamFilter(**given, key=key)
+        return SpamFilter(**values, key=key)
 
 
 def _costs(classes: Classes, costs: dict[str, Any]) -> Costs:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.checks import expect
-from stream_bayes.mail.filter._monotone import step_starts
+from stream_bayes.mail.filter._isotonic import step_starts
 
 __all__ = ["ScoreCurve", "logistic"]
 
@@ -66,14 +66,14 @@ class ScoreCurve:
         self.clear()
 
     @property
-    def held(self) -> int:
+    def recent_count(self) -> int:
         """The number of scores held."""
         return min(self.seen, self.window)
 
     @property
     def ones(self) -> int:
         """The number of scores held whose label is 1."""
-        return int(self.labels[: self.held].sum())
+        return int(self.labels[: self.recent_count].sum())
 
     def clear(self) -> None:
         """Drop all scores, and return to the prior."""
@@ -122,8 +122,8 @@ class ScoreCurve:
 
     def recent(self) -> list[tuple[float, bool]]:
         """Return each recent score, and True for label 1."""
-        held = self.held
-        scored = zip(self.scores[:held].tolist(), self.labels[:held].tolist(), strict=True)
+        count = self.recent_count
+        scored = zip(self.scores[:count].tolist(), self.labels[:count].tolist(), strict=True)
         return [(score, label == 1.0) for score, label in scored]
 
     def add(self, score: float, label: int) -> None:
@@ -141,16 +141,16 @@ class ScoreCurve:
             self._fit()
 
     def _put(self, score: float, label: int) -> None:
-        place = self.seen % self.window
-        if label or self.labels[place]:
+        slot = self.seen % self.window
+        if label or self.labels[slot]:
             self._low.clear()
-        self.scores[place], self.labels[place] = score, float(label)
+        self.scores[slot], self.labels[slot] = score, float(label)
         self.seen += 1
 
     def _fit(self) -> None:
         """Fit the curves to the scores held, and to the shares of wrong labels among them."""
-        held = self.held
-        scores, labels = self.scores[:held], self.labels[:held]
+        count = self.recent_count
+        scores, labels = self.scores[:count], self.labels[:count]
         self._low.clear()
         self._fit_logistic(scores, labels)
         self.wrong = self._explain(scores, labels, wrong_label_rates(scores, labels))
@@ -174,7 +174,7 @@ class ScoreCurve:
         return self._low[share]
 
     def _find_low_score(self, share: float) -> float | None:
-        ones = np.sort(self.scores[: self.held][self.labels[: self.held] == 1.0])
+        ones = np.sort(self.scores[: self.recent_count][self.labels[: self.recent_count] == 1.0])
         if len(ones) < MIN_BOUND:
             return None
         right = np.cumsum(_true_labels(self._straight(ones), np.ones(len(ones)), self.wrong))
@@ -259,10 +259,10 @@ class ScoreCurve:
 
     def arrays(self) -> dict[str, Array]:
         """Return the recent scores, their labels, and the steps."""
-        held = self.held
+        count = self.recent_count
         return {
-            "calibration_scores": self.scores[:held].copy(),
-            "calibration_labels": self.labels[:held].copy(),
+            "calibration_scores": self.scores[:count].copy(),
+            "calibration_labels": self.labels[:count].copy(),
             "calibration_middles": np.array(self.middles, np.float64),
             "calibration_levels": np.array(self.levels, np.float64),
         }
@@ -282,9 +282,9 @@ class ScoreCurve:
             "its calibration has no shares of wrong labels",
         )
         expect(all(0.0 <= share <= MAX_WRONG for share in wrong), "a share of wrong labels is out of range")
-        held = min(seen, self.window)
+        count = min(seen, self.window)
         scores, labels = _numbers("scores", arrays), _numbers("labels", arrays)
-        expect(scores.shape == labels.shape == (held,), "its calibration's scores do not fit")
+        expect(scores.shape == labels.shape == (count,), "its calibration's scores do not fit")
         expect(bool(np.isin(labels, (0.0, 1.0)).all()), "a label of its calibration is neither 0 nor 1")
         middles, levels = _numbers("middles", arrays), _numbers("levels", arrays)
         expect(middles.shape == levels.shape and middles.ndim == 1, "its calibration's steps do not fit")
@@ -294,7 +294,7 @@ class ScoreCurve:
         )
         self.slope, self.intercept, self.seen = slope, intercept, seen
         self.wrong = (wrong[0], wrong[1])
-        self.scores[:held], self.labels[:held] = scores, labels
+        self.scores[:count], self.labels[:count] = scores, labels
         self._low.clear()
         self.middles, self.levels = middles.tolist(), levels.tolist()
 
@@ -313,8 +313,8 @@ def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:
     share = _probabilities(straight)
     as_one = np.where(labels == 1.0, 1.0 - wrong[1], wrong[1]) * share
     as_zero = np.where(labels == 1.0, wrong[0], 1.0 - wrong[0]) * (1.0 - share)
-    found: Array = as_one / (as_one + as_zero)
-    return found
+    posterior: Array = as_one / (as_one + as_zero)
+    return posterior
 
 
 def _rates(truth: Array, labels: Array, wrong: Rates, step: int) -> Rates:
@@ -332,8 +332,8 @@ def _log_likelihood(straight: Array, labels: Array, wrong: Rates) -> float:
 
 
 def _probabilities(straight: Array) -> Array:
-    found: Array = 1.0 / (1.0 + np.exp(-np.clip(straight, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
-    return found
+    probabilities: Array = 1.0 / (1.0 + np.exp(-np.clip(straight, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
+    return probabilities
 
 
 def wrong_label_rates(scores: Array, labels: Array) -> Rates:
@@ -368,8 +368,8 @@ def _disagreement(scores: Array, labels: Array, prior: float | None = None) -> f
     if len(ones) < MIN_LABELLED:
         return 0.0
     rates = []
-    for place in (len(ones) // 2, 3 * len(ones) // 4):
-        clear = labels[scores >= ones[place]]
+    for rank in (len(ones) // 2, 3 * len(ones) // 4):
+        clear = labels[scores >= ones[rank]]
         wrong = float(len(clear) - clear.sum())
         if prior is not None:
             rates.append((wrong + PRIOR_LABELS * prior) / (len(clear) + PRIOR_LABELS))

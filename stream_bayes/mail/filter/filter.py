@@ -22,10 +22,10 @@ from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.learners.wrappers.decision_rules import Costs, Rule
 from stream_bayes.mail.filter.ages import DAY, TokenAges
 from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
-from stream_bayes.mail.filter.contest import MIN_LEARNED, Contest
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import Classes, FilterBag, checked_bag, digest_of
+from stream_bayes.mail.filter.one_against_rest import MIN_LEARNED, Contest
 from stream_bayes.mail.filter.profiles import costs_of, neither_of
 from stream_bayes.mail.filter.receipts import Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
@@ -273,7 +273,7 @@ class SpamFilter(base.Classifier):
 
     def _sides(self, number: int) -> tuple[int, ...]:
         """Return the label in each contest of a message of a class."""
-        return (int(number > 0), *(int(number == own) for own in range(1, len(self.contests))))
+        return (int(number > 0), *(int(number == of_contest) for of_contest in range(1, len(self.contests))))
 
     def _by_class(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
         """Return a value for each class, from one for each label of each contest."""
@@ -328,8 +328,8 @@ class SpamFilter(base.Classifier):
 
     def _class_number(self, label: Hashable) -> int:
         label = None if label is None else canonical_label(label)  # numpy's become Python's
-        for number, known in enumerate(self.classes):
-            if label == known and type(label) is type(known):
+        for number, class_label in enumerate(self.classes):
+            if label == class_label and type(label) is type(class_label):
                 return number
         *others, last = map(repr, self.classes)
         raise BadLabel(f"the classes are {', '.join(others)} and {last}; got {label!r}")

@@ -185,8 +185,8 @@ class LearnerScorer:
                 f"{self._name} fades by the clock of its own messages, and the other has another clock"
             )
         self.learner.merge(other.learner)
-        for place in (0, 1):
-            self.units_learned[place] += other.units_learned[place]
+        for label in (0, 1):
+            self.units_learned[label] += other.units_learned[label]
         self.weights.merge(other.weights)
         self.version += 1
         for key, receipt in others.items():

@@ -80,9 +80,9 @@ def read_bogofilter_dump(data: bytes, labels: tuple[Hashable, Hashable]) -> Othe
             continue
         if name is not None:
             token = _HEADERS[name[1]] + token[name.end() - 1 :]
-        held = tokens.setdefault(token, [0, 0])
-        held[0] += ham
-        held[1] += spam
+        counts = tokens.setdefault(token, [0, 0])
+        counts[0] += ham
+        counts[1] += spam
     if messages is None:
         raise BadFormat(f"expected a line {_MESSAGES} with the messages of spam and ham, and there is none")
     for counts in tokens.values():
@@ -97,14 +97,14 @@ def is_spamassassin_backup(data: bytes) -> bool:
 
 
 def read_spamassassin_backup(
-    data: bytes, labels: tuple[Hashable, Hashable], known: Iterable[str]
+    data: bytes, labels: tuple[Hashable, Hashable], words: Iterable[str]
 ) -> OtherCounts:
-    r"""Return the counts in the output of `sa-learn --backup`, as far as its tokens are known.
+    r"""Return the counts in the output of `sa-learn --backup`, as far as its tokens are among `words`.
 
     A backup holds the last five bytes of each token's SHA-1, from which no token can be read back. So the tokens of
     this filter that may be in it are hashed in the same way, and get the counts of their hash. Words of the text, hosts
     of links, and domains of senders and receivers carry over; not the other headers, nor the identities of messages.
-    `data` is the whole output; `labels` are those of ham and spam; `known` are tokens of this filter, such as those of
+    `data` is the whole output; `labels` are those of ham and spam; `words` are tokens of this filter, such as those of
     mails at hand.
 
     Raises
@@ -127,9 +127,9 @@ def read_spamassassin_backup(
         if token is not None:
             hashed[token[3]] = (int(token[2]), int(token[1]))
             continue
-        found = _SA_MESSAGES.fullmatch(line)
-        if found is not None:
-            messages[found[2]] = int(found[1])
+        match = _SA_MESSAGES.fullmatch(line)
+        if match is not None:
+            messages[match[2]] = int(match[1])
         elif line[:2] not in (b"v\t", b"s\t", b""):
             shown = line[:60].decode("utf-8", "replace")
             raise BadFormat(f"line {number}: expected a line of `sa-learn --backup`, got {shown!r}")
@@ -138,7 +138,7 @@ def read_spamassassin_backup(
     both = [messages[b"num_nonspam"], messages[b"num_spam"]]
     tokens: dict[str, list[int]] = {}
     used: set[bytes] = set()
-    for token_ in known:
+    for token_ in words:
         key = _spamassassin_hash(token_)
         if key in hashed:
             used.add(key)

@@ -42,7 +42,7 @@ class Receipt:
     at: int = 0  # that learner's clock when it was learned
     opinion: float = 0.5  # as `probability`, and
     turn: int = 0  # as `step`, of a second opinion
-    grams: NDArray[np.uint16] = field(default_factory=lambda: NO_GRAMS)  # the places of its 4-grams
+    grams: NDArray[np.uint16] = field(default_factory=lambda: NO_GRAMS)  # the slots of its 4-grams
 
     @property
     def counted(self) -> int:
@@ -55,10 +55,10 @@ class Receipt:
 
     def recoded(self, codes: NDArray[np.int32]) -> Receipt:
         """Return the receipt with new codes: `codes[old]` is the new one."""
-        known = self.codes >= 0
-        own = np.full(len(self.codes), -1, np.int32)
-        own[known] = codes[self.codes[known]]
-        return replace(self, codes=own)
+        is_coded = self.codes >= 0
+        new_codes = np.full(len(self.codes), -1, np.int32)
+        new_codes[is_coded] = codes[self.codes[is_coded]]
+        return replace(self, codes=new_codes)
 
 
 class Receipts:
@@ -92,7 +92,7 @@ class Receipts:
         insort(self._rings[receipt.label], (_hash(key), key))
         if len(self.by_id) > self.limit:
             common = int(len(self._rings[1]) > len(self._rings[0]))
-            self.remove(next(each for each, held in self.by_id.items() if held.label == common))
+            self.remove(next(each for each, entry in self.by_id.items() if entry.label == common))
 
     def remove(self, key: str) -> None:
         """Remove the receipt of an id."""
@@ -145,25 +145,25 @@ class Receipts:
 
     def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
         """Return the ids, and everything else as arrays."""
-        held = list(self.by_id.values())
-        codes = [receipt.codes for receipt in held]
-        grams = [receipt.grams for receipt in held]
-        bags = [np.frombuffer(receipt.bag, np.uint8) for receipt in held]
+        receipts = list(self.by_id.values())
+        codes = [receipt.codes for receipt in receipts]
+        grams = [receipt.grams for receipt in receipts]
+        bags = [np.frombuffer(receipt.bag, np.uint8) for receipt in receipts]
         return list(self.by_id), {
             "receipt_codes": np.concatenate(codes) if codes else np.zeros(0, np.int32),
             "receipt_sizes": np.array([len(part) for part in codes], np.int64),
-            "receipt_tokens": np.array([receipt.tokens for receipt in held], np.int64),
-            "receipt_labels": np.array([receipt.label for receipt in held], np.int64),
-            "receipt_units": np.array([receipt.units for receipt in held], np.int64),
-            "receipt_steps": np.array([receipt.step for receipt in held], np.int64),
-            "receipt_learned": np.array([receipt.learned for receipt in held], np.int64),
-            "receipt_probabilities": np.array([receipt.probability for receipt in held], np.float64),
-            "receipt_doubts": np.array([receipt.doubt for receipt in held], np.float64),
+            "receipt_tokens": np.array([receipt.tokens for receipt in receipts], np.int64),
+            "receipt_labels": np.array([receipt.label for receipt in receipts], np.int64),
+            "receipt_units": np.array([receipt.units for receipt in receipts], np.int64),
+            "receipt_steps": np.array([receipt.step for receipt in receipts], np.int64),
+            "receipt_learned": np.array([receipt.learned for receipt in receipts], np.int64),
+            "receipt_probabilities": np.array([receipt.probability for receipt in receipts], np.float64),
+            "receipt_doubts": np.array([receipt.doubt for receipt in receipts], np.float64),
             "receipt_bags": np.concatenate(bags) if bags else np.zeros(0, np.uint8),
             "receipt_bag_sizes": np.array([len(bag) for bag in bags], np.int64),
-            "receipt_clocks": np.array([receipt.at for receipt in held], np.int64),
-            "receipt_opinions": np.array([receipt.opinion for receipt in held], np.float64),
-            "receipt_turns": np.array([receipt.turn for receipt in held], np.int64),
+            "receipt_clocks": np.array([receipt.at for receipt in receipts], np.int64),
+            "receipt_opinions": np.array([receipt.opinion for receipt in receipts], np.float64),
+            "receipt_turns": np.array([receipt.turn for receipt in receipts], np.int64),
             "receipt_grams": np.concatenate(grams) if grams else NO_GRAMS,
             "receipt_gram_sizes": np.array([len(part) for part in grams], np.int64),
         }

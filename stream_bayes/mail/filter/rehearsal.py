@@ -81,8 +81,8 @@ class Rehearsal:
         is_drift = changes > MIXED * expected + 1.0 / MEMORY
         if is_drift or messages[1 - label] == 0.0:
             return 0
-        own = (share if label else 1.0 - share) * MEMORY
-        if self.length * -math.log((own + 1.0) / (MEMORY + 2.0)) < CHANCE:
+        share_of_label = (share if label else 1.0 - share) * MEMORY
+        if self.length * -math.log((share_of_label + 1.0) / (MEMORY + 2.0)) < CHANCE:
             return 0
         self.since_replay += 1.0
         self.due += min(messages[1 - label] / max(messages[label], 1.0), MAX_REHEARSED)

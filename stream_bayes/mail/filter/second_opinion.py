@@ -13,7 +13,7 @@ clearly teaches it little, as if one label of a hundred were wrong. It adds litt
 - `CharacterOpinion`: it has a table of its own.
 - `SiteOpinion`: that of a site, as its users read it. They do not change it.
 
-Where tokens are hashed, so are the 4-grams, each by itself with the same key: a bag holds their places and no text.
+Where tokens are hashed, so are the 4-grams, each by itself with the same key: a bag holds their slots and no text.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ MOST: Final = 6.0  # that it adds to a score, or takes away
 LEAST_DOUBT: Final = 0.01  # share of labels that it holds to be wrong, from the first message on
 SHARE: Final = 0.15  # of the score by tokens in the log-odds whose error is learned
 SECOND_OPINION: Final = "second opinion: 4-grams of characters"  # in explanations
-GRAMS: Final = "grams:"  # before the places of hashed 4-grams in a stored bag
-GRAM_BYTES: Final = 2  # of a place
+GRAMS: Final = "grams:"  # before the slots of hashed 4-grams in a stored bag
+GRAM_BYTES: Final = 2  # of a slot
 MAX_CACHED: Final = 1 << 16  # hashes of 4-grams
 
 
@@ -66,8 +66,8 @@ class NoOpinion:
     def read_again(self, receipt: Receipt) -> None:
         """Read the message of a receipt."""
 
-    def places(self) -> NDArray[np.uint16]:
-        """Return the places of the 4-grams of the message that was read."""
+    def slots(self) -> NDArray[np.uint16]:
+        """Return the slots of the 4-grams of the message that was read."""
         return NO_GRAMS
 
     def with_tokens(self, first: float, turn: int = 0) -> tuple[float, float]:
@@ -92,7 +92,7 @@ class NoOpinion:
 
     @property
     def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The sums of steps and of their squares at all places of 4-grams, as views; empty without a table."""
+        """The sums of steps and of their squares at all slots of 4-grams, as views; empty without a table."""
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     @property
@@ -124,9 +124,9 @@ class CharacterOpinion(NoOpinion):
     def read_again(self, receipt: Receipt) -> None:
         self.grams.read_again(receipt.grams)
 
-    def places(self) -> NDArray[np.uint16]:
-        places: NDArray[np.uint16] = self.grams.places()
-        return places
+    def slots(self) -> NDArray[np.uint16]:
+        slots: NDArray[np.uint16] = self.grams.slots()
+        return slots
 
     def with_tokens(self, first: float, turn: int = 0) -> tuple[float, float]:
         margin = RATE * self.grams.margin(turn)
@@ -148,8 +148,8 @@ class CharacterOpinion(NoOpinion):
         self.grams.add(turn, times)
 
     def merge(self, other: NoOpinion) -> None:
-        for own, theirs in zip(self.sums, other.sums, strict=True):
-            own += theirs
+        for ours, theirs in zip(self.sums, other.sums, strict=True):
+            ours += theirs
 
     @property
     def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -174,7 +174,7 @@ class SiteOpinion(CharacterOpinion):
 
 
 def hashed_grams(bag: Bag, key: bytes) -> tuple[Bag, str]:
-    """Return the tokens of a bag in clear, and a token with the places of its 4-grams by a key, each once.
+    """Return the tokens of a bag in clear, and a token with the slots of its 4-grams by a key, each once.
 
     Examples
     --------
@@ -183,8 +183,8 @@ def hashed_grams(bag: Bag, key: bytes) -> tuple[Bag, str]:
     """
     tokens, text = without_characters(bag)
     grams = dict.fromkeys(text[start : start + 4] for start in range(len(text) - 3))
-    places = dict.fromkeys(_place(gram, key) for gram in grams)
-    return tokens, GRAMS + base64.b64encode(b"".join(places)).decode()
+    slots = dict.fromkeys(_slot(gram, key) for gram in grams)
+    return tokens, GRAMS + base64.b64encode(b"".join(slots)).decode()
 
 
 def holds_characters(bag: Bag) -> bool:
@@ -205,7 +205,7 @@ def _both(p: float, q: float) -> float:
 
 
 @lru_cache(MAX_CACHED)
-def _place(gram: str, key: bytes) -> bytes:
-    """Return the place of a 4-gram by a key, as two bytes."""
+def _slot(gram: str, key: bytes) -> bytes:
+    """Return the slot of a 4-gram by a key, as two bytes."""
     data = gram.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=GRAM_BYTES, key=key, person=b"4-grams").digest()

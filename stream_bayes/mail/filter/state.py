@@ -50,9 +50,9 @@ from stream_bayes.learners.catalogue import class_named
 from stream_bayes.learners.wrappers.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.ages import TokenAges
-from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
+from stream_bayes.mail.filter.one_against_rest import Contest
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.scorer import Scorer
 from stream_bayes.mail.filter.second_opinion import CharacterOpinion, NoOpinion
@@ -135,8 +135,10 @@ def save_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     learner = arguments["learner"]
     if learner is None:
         return _saved_arguments(arguments) | {"learner": None}
-    own = {name: saved_parameter(value) for name, value in learner._get_params().items()}
-    return _saved_arguments(arguments) | {"learner": {"kind": type(learner).__name__, "arguments": own}}
+    parameters = {name: saved_parameter(value) for name, value in learner._get_params().items()}
+    return _saved_arguments(arguments) | {
+        "learner": {"kind": type(learner).__name__, "arguments": parameters}
+    }
 
 
 def _saved_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,10 +175,10 @@ def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
 
 
 def _grams(scorer: TokenScorer | None) -> dict[str, Any]:
-    """Return the places of 4-grams that have a step, and the sums of theirs and of their squares."""
+    """Return the slots of 4-grams that have a step, and the sums of theirs and of their squares."""
     steps, squares = (NoOpinion() if scorer is None else scorer.opinion).sums
-    places = np.flatnonzero(steps | squares)
-    return {"gram_places": places, "gram_steps": steps[places], "gram_squares": squares[places]}
+    slots = np.flatnonzero(steps | squares)
+    return {"gram_places": slots, "gram_steps": steps[slots], "gram_squares": squares[slots]}
 
 
 # -- loading ----------------------------------------------------------------------------------------------------------
@@ -229,10 +231,10 @@ def load_state(
         expect(len(store["kinds"]) == len(kinds), f"it has not as many contests as {len(classes)} classes")
         for number, (contest, kind) in enumerate(zip(kinds, store["kinds"], strict=True), 1):
             prefix = f"{KIND}{number}_"
-            own = {
+            of_contest = {
                 name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)
             }
-            _load_contest(contest, kind["store"], kind["reading"], own)
+            _load_contest(contest, kind["store"], kind["reading"], of_contest)
             same = contest.receipts.by_id.keys() == first.receipts.by_id.keys()
             expect(same, "its contests have receipts of different messages")
         for name, receipt in first.receipts.by_id.items() if kinds else []:
@@ -276,7 +278,8 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
         assert isinstance(scorer, TokenScorer)
         prior = store["prior"]
         is_within = len(prior) == 2 and all(
-            type(held) is int and 0 <= held <= most for held, most in zip(prior, messages, strict=True)
+            type(of_label) is int and 0 <= of_label <= most
+            for of_label, most in zip(prior, messages, strict=True)
         )
         expect(is_within, "its prior stands for more messages than there are")
         scorer.prior = list(prior)
@@ -294,19 +297,19 @@ def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, 
 
 def _load_grams(scorer: TokenScorer | None, arrays: Mapping[str, Any]) -> None:
     shape = arrays["gram_places"].shape
-    places = _whole("gram_places", arrays, shape, least=0)
+    slots = _whole("gram_places", arrays, shape, least=0)
     steps = _whole("gram_steps", arrays, shape, least=-_MAX)
     squares = _whole("gram_squares", arrays, shape, least=0)
-    own = (NoOpinion() if scorer is None else scorer.opinion).sums
-    if not len(own[0]):
-        expect(not len(places), "it has 4-grams without a second opinion of its own")
+    sums = (NoOpinion() if scorer is None else scorer.opinion).sums
+    if not len(sums[0]):
+        expect(not len(slots), "it has 4-grams without a second opinion of its own")
         return
-    expect(places.ndim == 1 and bool((places < len(own[0])).all()), "a place of its 4-grams is out of range")
+    expect(slots.ndim == 1 and bool((slots < len(sums[0])).all()), "a place of its 4-grams is out of range")
     expect(
-        bool((np.diff(places) > 0).all() and (steps | squares).all()),
+        bool((np.diff(slots) > 0).all() and (steps | squares).all()),
         "its 4-grams are out of order, or empty",
     )
-    own[0][places], own[1][places] = steps, squares
+    sums[0][slots], sums[1][slots] = steps, squares
 
 
 def _shares(name: str, arrays: Mapping[str, Any], entries: int) -> NDArray[np.float64]:
@@ -351,22 +354,22 @@ def _load_receipts(contest: Contest, store: Mapping[str, Any], arrays: Mapping[s
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(contest.scorer, LearnerScorer))
     grams = _loaded_grams(arrays, entries, has_opinion=_has_opinion(contest.scorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
-    for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
+    for row, (key, codes_of_one) in enumerate(zip(ids, parts_of_codes, strict=True)):
         expect(type(key) is str, "an id of its receipts is not a text")
         receipt = Receipt(
-            own.copy(),
-            int(tokens[place]),
-            int(labels[place]),
-            int(units[place]),
-            int(steps[place]),
-            bool(learned[place]),
-            float(chances[place]),
-            float(doubts[place]),
-            bags[place],
-            int(clocks[place]),
-            float(opinions[place]),
-            int(turns[place]),
-            grams[place],
+            codes_of_one.copy(),
+            int(tokens[row]),
+            int(labels[row]),
+            int(units[row]),
+            int(steps[row]),
+            bool(learned[row]),
+            float(chances[row]),
+            float(doubts[row]),
+            bags[row],
+            int(clocks[row]),
+            float(opinions[row]),
+            int(turns[row]),
+            grams[row],
         )
         contest.receipts.put(str(key), receipt)
 
@@ -376,13 +379,13 @@ def _has_opinion(scorer: Scorer) -> bool:
 
 
 def _loaded_grams(arrays: Mapping[str, Any], entries: int, *, has_opinion: bool) -> list[NDArray[np.uint16]]:
-    """Return the places of 4-grams of receipts, checked; none without a second opinion."""
+    """Return the slots of 4-grams of receipts, checked; none without a second opinion."""
     sizes = _whole("receipt_gram_sizes", arrays, (entries,), least=0)
-    places = arrays["receipt_grams"]
-    is_sound = isinstance(places, np.ndarray) and places.dtype == np.uint16
-    expect(is_sound and places.shape == (int(sizes.sum()),), "the 4-grams of its receipts do not fit")
-    expect(has_opinion or not len(places), "its receipts hold 4-grams without a second opinion")
-    return [part.copy() for part in np.split(places, np.cumsum(sizes)[:-1])] if entries else []
+    slots = arrays["receipt_grams"]
+    is_sound = isinstance(slots, np.ndarray) and slots.dtype == np.uint16
+    expect(is_sound and slots.shape == (int(sizes.sum()),), "the 4-grams of its receipts do not fit")
+    expect(has_opinion or not len(slots), "its receipts hold 4-grams without a second opinion")
+    return [part.copy() for part in np.split(slots, np.cumsum(sizes)[:-1])] if entries else []
 
 
 def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:
@@ -411,8 +414,10 @@ def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | 
     made = class_named(saved["learner"])
     expect(made is not None and issubclass(made, BayesClassifier), "its learner is none of this package")
     assert made is not None
-    own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
-    learner: BayesClassifier = made.from_state({**saved, "arrays": own})
+    of_learner = {
+        name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)
+    }
+    learner: BayesClassifier = made.from_state({**saved, "arrays": of_learner})
     return learner
 
 
@@ -421,8 +426,8 @@ def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: 
     expect(isinstance(array, np.ndarray) and array.dtype == np.int64, f"{name} holds no whole numbers")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
     expect(bool(((array >= least) & (array < _MAX)).all()), f"{name} holds numbers out of range")
-    found: NDArray[np.int64] = array
-    return found
+    numbers: NDArray[np.int64] = array
+    return numbers
 
 
 def _digest(key: bytes) -> str:

@@ -128,7 +128,7 @@ class TokenScorer:
             False,
             score.probability,
             opinion=score.opinion,
-            grams=self.opinion.places(),
+            grams=self.opinion.slots(),
         )
 
     def unlearn(self, receipt: Receipt) -> None:
@@ -229,7 +229,7 @@ class TokenScorer:
         margins = np.rint(np.asarray(other.table.margin)[: len(counts)] * PRIOR_MARGIN).astype(np.int64)
         added = np.rint(totals * scale).astype(np.int64)
         self.absorb(list(other.table.vocabulary.values), counts, margins, added)
-        self.prior = [held + more for held, more in zip(self.prior, added.tolist(), strict=True)]
+        self.prior = [before + more for before, more in zip(self.prior, added.tolist(), strict=True)]
 
     def counts(self) -> NDArray[np.int64]:
         """Return messages by token and label, in units: a view without spare capacity. Codes in gaps have none."""
@@ -238,8 +238,8 @@ class TokenScorer:
 
     def export_counts(self, labels: ContestLabels) -> dict[str, Any]:
         """Return the messages by label, and by token and label."""
-        held = self.counts() / UNIT
-        tokens = zip(self.table.vocabulary.values, held.tolist(), strict=True)
+        by_token = self.counts() / UNIT
+        tokens = zip(self.table.vocabulary.values, by_token.tolist(), strict=True)
         return {
             "labels": list(labels),
             "messages": list(self.messages),
@@ -296,8 +296,8 @@ class TokenScorer:
         unused = codes[~self.counts()[codes].any(axis=1)]
         # Learned messages hold their tokens by counts. A correction of a skipped one needs its tokens too.
         if len(unused) and receipts.skipped:
-            held = [other.codes for other in receipts.by_id.values() if not other.learned]
-            unused = unused[~np.isin(unused, np.concatenate(held))]
+            skipped = [other.codes for other in receipts.by_id.values() if not other.learned]
+            unused = unused[~np.isin(unused, np.concatenate(skipped))]
         if len(unused):
             self.version += 1
         for code in unused.tolist():
@@ -315,12 +315,12 @@ class TokenScorer:
         """Drop all other tokens. Return the new code of each old one, -1 for a dropped token."""
         table = self.table
         size = len(table.vocabulary.values)
-        places = np.flatnonzero(kept)
+        codes = np.flatnonzero(kept)
         moved = np.full(size, -1, np.int32)
-        moved[places] = np.arange(len(places), dtype=np.int32)
+        moved[codes] = np.arange(len(codes), dtype=np.int32)
         values = table.vocabulary.values
-        arrays = self.counts()[places], np.asarray(table.margin)[places], np.asarray(table.seen)[places]
-        self.fill([values[place] for place in places.tolist()], *arrays)
+        arrays = self.counts()[codes], np.asarray(table.margin)[codes], np.asarray(table.seen)[codes]
+        self.fill([values[code] for code in codes.tolist()], *arrays)
         return moved
 
     def fill(
@@ -348,10 +348,10 @@ class TokenScorer:
         """The bytes of the arrays, the vocabulary's table and the list of tokens, without the tokens' texts."""
         table = self.table
         arrays = sum(np.asarray(array).nbytes for array in (table.count, table.margin, table.seen))
-        places = 8
-        while places < 2 * len(table):
-            places *= 2
-        return int(arrays + 8 * places + 8 * len(table)) + self.opinion.memory_bytes
+        slots = 8
+        while slots < 2 * len(table):
+            slots *= 2
+        return int(arrays + 8 * slots + 8 * len(table)) + self.opinion.memory_bytes
 
 
 def checked_counts(

@@ -26,10 +26,10 @@ from stream_bayes.errors import BadState, NotSupported
 from stream_bayes.learners.wrappers.decision_rules import Rule
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import ScoreCurve, logistic
-from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.explanation import TokenContribution
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.length_weights import MessageWeights
+from stream_bayes.mail.filter.one_against_rest import Contest
 from stream_bayes.mail.filter.receipts import Receipt
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
@@ -148,9 +148,9 @@ class UserFilter(SpamFilter):
     def site(self, site: SpamFilter) -> None:
         if site is self._site:
             return
-        for own, theirs in zip(self.contests, site.contests, strict=True):
-            cast("UserScorer", own.scorer).read_over(_built_in(theirs.scorer))
-            cast("UserCalibration", own.calibration).site = theirs.calibration
+        for ours, theirs in zip(self.contests, site.contests, strict=True):
+            cast("UserScorer", ours.scorer).read_over(_built_in(theirs.scorer))
+            cast("UserCalibration", ours.calibration).site = theirs.calibration
         self._site, self.tokenizer, self._last_scored = site, site.tokenizer, None
 
     @property
@@ -324,10 +324,10 @@ class UserScorer(TokenScorer):
     def _score_again(self, receipt: Receipt, turn: int = 0) -> tuple[float, float, float]:
         """Return what `TokenScorer` does: the second opinion learns nothing of users."""
         values = self.table.vocabulary.values
-        held = np.flatnonzero(receipt.codes >= 0)
+        coded = np.flatnonzero(receipt.codes >= 0)
         site_codes = np.full(len(receipt.codes), -1, np.int32)
-        site_codes[held] = self.site.table.codes_of(
-            {values[code]: 1 for code in receipt.codes[held].tolist()}
+        site_codes[coded] = self.site.table.codes_of(
+            {values[code]: 1 for code in receipt.codes[coded].tolist()}
         )
         self.opinion.read_again(receipt)
         return *self._scored(receipt.codes, receipt.tokens, site_codes), receipt.opinion
@@ -335,15 +335,17 @@ class UserScorer(TokenScorer):
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token learned by the user or the site, and the messages of both by label."""
         tokens = self.opinion.read(bag)
-        own, common = self.table.codes_of(tokens), self.site.table.codes_of(tokens)
-        means, sums = self.table.parts(own, len(tokens), common)
+        user_codes, site_codes = self.table.codes_of(tokens), self.site.table.codes_of(tokens)
+        means, sums = self.table.parts(user_codes, len(tokens), site_codes)
         counts, site_counts = self.counts() / UNIT, self.site.counts() / UNIT
         rows = []
         adds = (MEAN_WEIGHT * means + sums).tolist()
-        for token, code, site_code, added in zip(tokens, own.tolist(), common.tolist(), adds, strict=True):
+        for token, code, site_code, added in zip(
+            tokens, user_codes.tolist(), site_codes.tolist(), adds, strict=True
+        ):
             if code >= 0 or site_code >= 0:
-                held = counts[code] if code >= 0 else np.zeros(2)
-                both = held + (site_counts[site_code] if site_code >= 0 else 0.0)
+                user_counts = counts[code] if code >= 0 else np.zeros(2)
+                both = user_counts + (site_counts[site_code] if site_code >= 0 else 0.0)
                 rows.append(TokenContribution(token, added, *both.tolist()))
         return rows + self.opinion.contributions()
 
@@ -357,7 +359,7 @@ class UserCalibration(ScoreCurve):
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of label 1: a mean of the site's and the user's own curve."""
-        labels = self.labels[: self.held]
+        labels = self.labels[: self.recent_count]
         spam = float(labels.sum())
         trust = min(spam, len(labels) - spam)
         share = trust / (trust + FULL_TRUST)
@@ -366,8 +368,8 @@ class UserCalibration(ScoreCurve):
 
     def low_score(self, share: float) -> float | None:
         """Return a score of label 1 that at most this share of its messages is below: of the user's, or the site's."""
-        own = super().low_score(share)
-        return self.site.low_score(share) if own is None else own
+        of_user = super().low_score(share)
+        return self.site.low_score(share) if of_user is None else of_user
 
 
 def _built_in(scorer: Scorer) -> TokenScorer:

@@ -64,7 +64,7 @@ class FilterService:
         self._opened = OpenFilter(home)
         self._users = Users(home, lambda: self._opened.model, quota)
         self._teach_site = teach_site
-        self._held = JudgedMails(home.directory, max_bytes, days, home.files)
+        self._judged_mails = JudgedMails(home.directory, max_bytes, days, home.files)
         self._key = home.id_key()
         self._turn = threading.RLock()
         self._folding: threading.Thread | None = None
@@ -93,11 +93,11 @@ class FilterService:
             self._opened.catch_up()
             bag = self._present_bag(model, bag, raw)
             present = self._model(user)
-            found = judge(present, bag, self._signed(name))
+            judgement = judge(present, bag, self._signed(name))
             if present.label_of(name) is None:
                 self._hold(held_name(name, user), bag)
             self.judged += 1
-        return found
+        return judgement
 
     def explain(self, raw: bytes, user: str | None = None) -> SpamExplanation:
         """Return the tokens that decide a mail's verdict."""
@@ -118,7 +118,7 @@ class FilterService:
 
     def _hold(self, name: str, bag: FilterBag) -> None:
         try:
-            self._held.put(name, bag.tokens)
+            self._judged_mails.put(name, bag.tokens)
         except OSError as error:  # a verdict must not fail because the disk is full
             logger.warning("the tokens of a judged mail are not held: %s", error)
 
@@ -150,21 +150,21 @@ class FilterService:
         with self._turn:
             self._opened.catch_up()
             bag = self._present_bag(model, bag, plain)
-            known = self._label_of(user)
-            learned = [name for name in names if known(name) is not None]
+            label_of = self._label_of(user)
+            learned = [name for name in names if label_of(name) is not None]
             if learned:
                 # One mail in two forms, each learned before: it must not count twice, nor as both labels.
                 changes = [Change("forget", name) for name in learned[1:]]
-                before = known(learned[0])
+                before = label_of(learned[0])
                 if before != label:
                     changes.append(Change("correct", learned[0], label))
                 if changes:
                     self._change(changes, user)
                 return "unchanged" if before == label else "corrected"
-            held = next(
+            tokens = next(
                 (tokens for name in names if (tokens := self._tokens_of(name, user)) is not None), None
             )
-            self._learn(names[0], label, bag.tokens if held is None else held, user)
+            self._learn(names[0], label, bag.tokens if tokens is None else tokens, user)
             return "learned"
 
     def _check_class(self, label: str) -> None:
@@ -181,15 +181,15 @@ class FilterService:
 
     def _tokens_of(self, name: str, user: str | None) -> dict[str, int] | None:
         """Return the tokens of a mail that was judged, for this user or for the site."""
-        own = None if user is None else self._held.get(held_name(name, user))
-        return self._held.get(name) if own is None else own
+        of_user = None if user is None else self._judged_mails.get(held_name(name, user))
+        return self._judged_mails.get(name) if of_user is None else of_user
 
     def _named(self, raw: bytes) -> list[str]:
         """Return the id in the header of a mail that this filter wrote, if any."""
-        found = None if self._key is None else self._key.id_in(raw)
-        return [] if found is None else [found]
+        name = None if self._key is None else self._key.id_in(raw)
+        return [] if name is None else [name]
 
-    def correct(self, given: str, label: str, user: str | None = None) -> str:
+    def correct(self, id_or_prefix: str, label: str, user: str | None = None) -> str:
         """Set the class of a mail by its id, learned or only judged. Return as `learn` does.
 
         Raises
@@ -202,7 +202,7 @@ class FilterService:
         self._check_class(label)
         with self._turn:
             self._opened.catch_up()
-            name = self._whole_id(given, user)
+            name = self._whole_id(id_or_prefix, user)
             before = self._label_of(user)(name)
             if before == label:
                 return "unchanged"
@@ -217,7 +217,7 @@ class FilterService:
             self._learn(name, label, tokens, user)
             return "learned"
 
-    def forget(self, given: str, user: str | None = None) -> None:
+    def forget(self, id_or_prefix: str, user: str | None = None) -> None:
         """Remove everything that a mail added, and its tokens if it was only judged.
 
         Raises
@@ -227,10 +227,10 @@ class FilterService:
         """
         with self._turn:
             self._opened.catch_up()
-            name = self._whole_id(given, user)
+            name = self._whole_id(id_or_prefix, user)
             if self._label_of(user)(name) is not None:
                 self._change([Change("forget", name)], user)
-            self._held.remove([held_name(name, user)])
+            self._judged_mails.remove([held_name(name, user)])
 
     def forget_mail(self, raw: bytes, user: str | None = None) -> str:
         """Remove everything that a mail added, by its header's id or its content. Return "forgotten", or "unchanged" if
@@ -241,9 +241,9 @@ class FilterService:
         with self._turn:
             self._opened.catch_up()
             label_of = self._label_of(user)
-            known = [name for name in names if label_of(name) is not None]
+            learned = [name for name in names if label_of(name) is not None]
             try:
-                self.forget(known[0] if known else names[0], user)
+                self.forget(learned[0] if learned else names[0], user)
             except NotLearned:
                 return "unchanged"
         return "forgotten"
@@ -292,40 +292,42 @@ class FilterService:
             taught = [name for name in self._opened.model.ids() if name.partition("@")[2] == user]
             if taught:
                 self._opened.change([Change("forget", name) for name in taught])
-            held = self._held.remove([name for name in self._held.ids() if name.startswith(f"{user}/")])
-            if not self._users.forget(user) and not taught and not held:
+            removed = self._judged_mails.remove(
+                [name for name in self._judged_mails.ids() if name.startswith(f"{user}/")]
+            )
+            if not self._users.forget(user) and not taught and not removed:
                 raise NotLearned(f"there is no user {user}: nobody of this name has taught the filter")
             self.changed += 1
         return len(taught)
 
-    def _whole_id(self, given: str, user: str | None) -> str:
+    def _whole_id(self, prefix: str, user: str | None) -> str:
         """Return the only id that is meant: a whole one, a signed one, or the first characters of one."""
-        signed = SIGNED.fullmatch(given)
+        signed = SIGNED.fullmatch(prefix)
         if signed is not None:
-            given = signed[1]
-        known = self._ids(user)
-        found = [given] if given in known else []
-        if not found and len(given) >= MIN_PREFIX:
-            found = list(dict.fromkeys(key for key in known if key.startswith(given)))
-        if len(found) > 1:
-            raise BadValue(f"{len(found)} ids begin with {given!r}")
-        if not found:
+            prefix = signed[1]
+        ids = self._ids(user)
+        matching = [prefix] if prefix in ids else []
+        if not matching and len(prefix) >= MIN_PREFIX:
+            matching = list(dict.fromkeys(key for key in ids if key.startswith(prefix)))
+        if len(matching) > 1:
+            raise BadValue(f"{len(matching)} ids begin with {prefix!r}")
+        if not matching:
             raise NotLearned(
-                f"no message with the id {given!r} can be corrected or forgotten: it was never learned or judged by "
+                f"no message with the id {prefix!r} can be corrected or forgotten: it was never learned or judged by "
                 "the server, or too long ago; pass the message itself, with --mail"
             )
-        return found[0]
+        return matching[0]
 
     def _ids(self, user: str | None) -> list[str]:
         """Return the ids of the mails that a user, or the site, can correct or forget."""
-        own = "" if user is None else f"{checked_user(user)}/"
-        model, held = self._opened.model, self._held.ids()
-        site = [name for name in held if "/" not in name]
+        prefix = "" if user is None else f"{checked_user(user)}/"
+        model, judged = self._opened.model, self._judged_mails.ids()
+        site = [name for name in judged if "/" not in name]
         if user is None:
             return [*model.ids(), *site]
         opened = self._users.find(user)
         learned = [] if opened is None else opened.model.ids()
-        return [*learned, *(name.removeprefix(own) for name in held if name.startswith(own)), *site]
+        return [*learned, *(name.removeprefix(prefix) for name in judged if name.startswith(prefix)), *site]
 
     def clean_users(self) -> None:
         """Delete files of forgotten users that a killed process left behind."""

@@ -25,14 +25,14 @@ class MailLearner:
 
     def learn(self, raw: bytes, label: str) -> dict[str, Any]:
         """Learn a mail, or correct it if it was learned with another label."""
-        given = self._checked(label)
-        return self._answer(self._filter.learn(raw, given), id_of_mail(raw), given)
+        known_label = self._checked(label)
+        return self._answer(self._filter.learn(raw, known_label), id_of_mail(raw), known_label)
 
     def correct(self, name: str, label: str) -> dict[str, Any]:
         """Set the label of a mail by its id, learned or only judged."""
-        given = self._checked(label)
+        known_label = self._checked(label)
         try:
-            return self._answer(self._filter.correct(name, given), name, given)
+            return self._answer(self._filter.correct(name, known_label), name, known_label)
         except NotLearned:
             raise Refused(
                 404,
@@ -46,10 +46,10 @@ class MailLearner:
 
     def _checked(self, label: str) -> Any:
         labels = self._filter.classes
-        given = by_text(label, labels)
-        if given not in labels:
+        known_label = by_text(label, labels)
+        if known_label not in labels:
             raise BadLabel(f"expected the label {' or '.join(map(label_name, labels))}, got {label!r}")
-        return given
+        return known_label
 
     def _answer(self, outcome: str, name: str, label: Any) -> dict[str, Any]:
         self._filter.tend()

@@ -66,13 +66,13 @@ def inherited_sockets(environment: Mapping[str, str]) -> dict[str, socket.socket
     count = whole_number(environment.get("LISTEN_FDS", "0"), "LISTEN_FDS", 0, 100)
     names = environment.get("LISTEN_FDNAMES", "").split(":")
     sockets: dict[str, socket.socket] = {}
-    for place in range(count):
-        name = names[place] if place < len(names) else "unknown"
+    for index in range(count):
+        name = names[index] if index < len(names) else "unknown"
         if name not in (*PROTOCOLS, "socket"):
             raise BadValue(
                 f"systemd passes a socket named {name!r}; set FileDescriptorName= to socket, {' or '.join(PROTOCOLS)}"
             )
-        sockets[name] = socket.socket(fileno=FIRST_INHERITED + place)
+        sockets[name] = socket.socket(fileno=FIRST_INHERITED + index)
     return sockets
 
 
@@ -142,9 +142,9 @@ class SpamServer:
             raise BadValue(f"on_spam: expected one of {', '.join(ON_SPAM)}, got {on_spam!r}")
         self.home = home
         self._stopped = threading.Event()
-        given = dict(inherited or {})
-        own = given.pop("socket", None)
-        if own is None:
+        sockets = dict(inherited or {})
+        opened_socket = sockets.pop("socket", None)
+        if opened_socket is None:
             _clear(home.socket)
         teach_site = users is not None and users.teach_site
         self.service = FilterService(home, max_bytes, days, quota, teach_site=teach_site)
@@ -155,13 +155,13 @@ class SpamServer:
         self._listeners: dict[str, MailListener] = {}
         self._paths: dict[Path, tuple[int, int]] = {}  # of sockets, with the file that each is
         try:
-            if own is None:
+            if opened_socket is None:
                 self._listen_at_path("socket", home.socket)
             else:
-                self._adopt("socket", own, inherited=True)
+                self._adopt("socket", opened_socket, inherited=True)
             for name, address in (listen or {}).items():
                 self._listen(name, address)
-            for name, opened in given.items():
+            for name, opened in sockets.items():
                 self._adopt(name, opened, inherited=True)
         except BaseException:
             self._close()
@@ -191,10 +191,10 @@ class SpamServer:
         except BadValue as error:
             raise BadValue(f"--{name} {address}: expected PORT, HOST:PORT or the path of a socket") from error
         try:
-            family, *_, place = socket.getaddrinfo(
+            family, *_, socket_address = socket.getaddrinfo(
                 host.strip("[]") or "127.0.0.1", number, type=socket.SOCK_STREAM
             )[0]
-            opened = socket.create_server(place[:2], family=family, backlog=BACKLOG)
+            opened = socket.create_server(socket_address[:2], family=family, backlog=BACKLOG)
         except OSError as error:
             raise SourceError(f"--{name} {address}: cannot listen at it: {error}") from error
         self._adopt(name, opened, may_learn=self._may_learn)
@@ -300,9 +300,9 @@ class SpamServer:
         for each in self._listeners.values():
             each.stop()
             each.socket.close()
-        for path, own in self._paths.items():
+        for path, identity in self._paths.items():
             with suppress(FileNotFoundError):
-                if _identity(path) == own:  # not what another server has put there
+                if _identity(path) == identity:  # not what another server has put there
                     path.unlink()
 
 

@@ -244,15 +244,15 @@ def mail_with(raw: bytes, judgement: Judgement) -> bytes:
 
 
 def _tell(service: FilterService, raw: bytes, request: _Request) -> Response:
-    where = {
-        name: [place.strip() for place in request.headers.get(name, "").split(",")]
+    databases = {
+        name: [database.strip() for database in request.headers.get(name, "").split(",")]
         for name in ("set", "remove")
     }
     label = request.headers.get("message-class", "").lower()
-    if "local" in where["remove"]:
+    if "local" in databases["remove"]:
         # Without a header spamc reports that the message was already un/learned.
         return (["DidRemove: local"] if service.forget_mail(raw, request.user) == "forgotten" else []), b""
-    if "local" not in where["set"]:
+    if "local" not in databases["set"]:
         raise _Refused(USAGE, "TELL: expected Set: local or Remove: local; reports to others are not made")
     if label not in service.classes:
         names = " or ".join(map(str, service.classes))

@@ -174,14 +174,14 @@ class ChangeJournal:
 
     def _check_tail(self, data: bytes, stop: int) -> None:
         """Refuse a file with a sound record after a broken one."""
-        place = data.find(MARK, stop + 1)
-        while place >= 0:
-            if next(decoded_records(data, place), None) is not None:
+        start = data.find(MARK, stop + 1)
+        while start >= 0:
+            if next(decoded_records(data, start), None) is not None:
                 raise BadState(
                     f"{self.path}: the record at byte {stop:,} is damaged, and changes follow it. Bring back a copy, "
                     "or move the journal away to lose its changes"
                 )
-            place = data.find(MARK, place + 1)
+            start = data.find(MARK, start + 1)
 
     def _bytes(self) -> bytes:
         try:
@@ -206,7 +206,7 @@ class ChangeJournal:
         if not stop:
             self.restart(number)
             stop = HEAD.size
-        data = b"".join(encode_record(number + place, each.encoded()) for place, each in enumerate(changes))
+        data = b"".join(encode_record(number + offset, each.encoded()) for offset, each in enumerate(changes))
         with self._refusals():
             descriptor = self._files.open(self.path, os.O_RDWR | os.O_APPEND)
             try:

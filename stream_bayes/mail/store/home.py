@@ -76,10 +76,10 @@ class SpamHome:
     def version(self) -> Version:
         """Return a value that changes whenever the snapshot is written; zeros without one."""
         try:
-            found = self.state.stat()
+            status = self.state.stat()
         except FileNotFoundError:
             return 0, 0, 0
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def load(self) -> SpamFilter:
         """Return the filter with all changes.

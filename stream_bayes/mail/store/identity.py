@@ -116,16 +116,16 @@ class IdKey:
 
     def verified(self, text: str) -> str | None:
         """Return the id of a signed one; None if this key has not signed it."""
-        found = SIGNED.fullmatch(text)
-        if found is None or not hmac.compare_digest(self._signature(found[1]), found[2]):
+        match = SIGNED.fullmatch(text)
+        if match is None or not hmac.compare_digest(self._signature(match[1]), match[2]):
             return None
-        return found[1]
+        return match[1]
 
     def id_in(self, raw: bytes) -> str | None:
         """Return the id that this key has signed in the headers of a mail; None without one."""
         head, _ = head_and_body(raw.replace(b"\r\n", b"\n"))
-        for found in OWN.finditer(head):
-            name = self.verified(found[1].decode("ascii").lower())
+        for match in OWN.finditer(head):
+            name = self.verified(match[1].decode("ascii").lower())
             if name is not None:
                 return name
         return None

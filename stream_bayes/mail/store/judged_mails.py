@@ -38,8 +38,8 @@ HEAD_BYTES = 120  # with the id and the time of the first mail
 _BEGIN = re.compile(rb'\[("(?:[^"\\]|\\.)*"),([-+0-9.e]+),')  # id and time of a record
 
 
-class _Place(NamedTuple):
-    """The place of a mail's record."""
+class _RecordSpan(NamedTuple):
+    """The file and the bytes of a mail's record, and its time."""
 
     file: str
     start: int
@@ -74,14 +74,14 @@ class JudgedMails:
         self.days = days
         self._files = FileSystem() if files is None else files
         self._clock = clock
-        self._places: dict[str, _Place] = {}
+        self._spans: dict[str, _RecordSpan] = {}
         self._began = clock()  # the time of the first record of the new file
         self._size = 0  # of the new file
         self._head = b""  # the first bytes of the new file: another file has others
         self._follow()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._spans)
 
     def put(self, name: str, tokens: dict[str, int]) -> None:
         """Hold the tokens of a mail; a mail that is held already stays as it is."""
@@ -99,8 +99,8 @@ class JudgedMails:
             if not self._size:
                 self._began, self._head = now, record[:HEAD_BYTES]
             self._append(NEW, record)
-            self._places.pop(name, None)
-            self._places[name] = _Place(NEW, self._size, self._size + len(record), now)
+            self._spans.pop(name, None)
+            self._spans[name] = _RecordSpan(NEW, self._size, self._size + len(record), now)
             self._size += len(record)
 
     def get(self, name: str) -> dict[str, int] | None:
@@ -109,10 +109,10 @@ class JudgedMails:
             return self._read(name)
 
     def _read(self, name: str) -> dict[str, int] | None:
-        place = self._places.get(name)
-        if place is None or self._clock() - place.time > self.days * DAY:
+        span = self._spans.get(name)
+        if span is None or self._clock() - span.time > self.days * DAY:
             return None
-        return self._tokens(place, name)
+        return self._tokens(span, name)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -129,7 +129,7 @@ class JudgedMails:
         if size == self._size and head == self._head:
             return
         if head != self._head or size < self._size:
-            self._places = {}
+            self._spans = {}
             self._size = 0
             self._index(OLD, 0)
         self._index(NEW, self._size)
@@ -138,24 +138,24 @@ class JudgedMails:
     def ids(self) -> list[str]:
         """Return the ids of the mails held, oldest first."""
         with self._turn():
-            return list(self._places)
+            return list(self._spans)
 
     def remove(self, names: Iterable[str]) -> int:
         """Remove mails from the disk: blank their records. Return the number of those that were held."""
         with self._turn():
-            gone = {name: place for name in names if (place := self._places.pop(name, None)) is not None}
-            for place in gone.values():
+            gone = {name: span for name in names if (span := self._spans.pop(name, None)) is not None}
+            for span in gone.values():
                 with suppress(FileNotFoundError):
-                    self._blank(place)
+                    self._blank(span)
             self._head = self._first_bytes()
         return len(gone)
 
-    def _blank(self, place: _Place) -> None:
+    def _blank(self, span: _RecordSpan) -> None:
         """Overwrite a record by a blank one of the same size."""
-        content = _content("", place.time, {}).ljust(place.stop - place.start - FRAME.size)
-        descriptor = self._files.open(self.directory / place.file, os.O_RDWR)
+        content = _content("", span.time, {}).ljust(span.stop - span.start - FRAME.size)
+        descriptor = self._files.open(self.directory / span.file, os.O_RDWR)
         try:
-            os.lseek(descriptor, place.start, os.SEEK_SET)
+            os.lseek(descriptor, span.start, os.SEEK_SET)
             self._files.write(descriptor, encode_record(0, content))
         finally:
             self._files.close(descriptor)
@@ -163,17 +163,17 @@ class JudgedMails:
     def _record(self, name: str, now: float, tokens: dict[str, int]) -> bytes:
         return encode_record(0, _content(name, now, tokens))
 
-    def _tokens(self, place: _Place, name: str) -> dict[str, int] | None:
+    def _tokens(self, span: _RecordSpan, name: str) -> dict[str, int] | None:
         try:
-            with (self.directory / place.file).open("rb") as file:
-                file.seek(place.start)
-                record = next(decoded_records(file.read(place.stop - place.start), 0), None)
+            with (self.directory / span.file).open("rb") as file:
+                file.seek(span.start)
+                record = next(decoded_records(file.read(span.stop - span.start), 0), None)
         except FileNotFoundError:
             return None
         if record is None:
             return None
-        found, _, tokens = json.loads(record.content)
-        return checked_bag(tokens) if found == name else None
+        recorded, _, tokens = json.loads(record.content)
+        return checked_bag(tokens) if recorded == name else None
 
     def _index(self, file: str, start: int) -> None:
         """Read where the mails of a file are, from a place on, up to a record that a crash has torn."""
@@ -191,8 +191,8 @@ class JudgedMails:
             if file == NEW and start + stop == 0:
                 self._began = when
             if name:  # else it was removed
-                self._places.pop(name, None)
-                self._places[name] = _Place(file, start + stop, start + record.stop, when)
+                self._spans.pop(name, None)
+                self._spans[name] = _RecordSpan(file, start + stop, start + record.stop, when)
             stop = record.stop
         if file == NEW:
             self._size = start + stop
@@ -208,25 +208,25 @@ class JudgedMails:
         """Delete a file when all of its mails are too old, and forget those that are."""
         oldest = self._clock() - self.days * DAY
         late = 0
-        for place in self._places.values():  # oldest first
-            if place.time >= oldest:
+        for span in self._spans.values():  # oldest first
+            if span.time >= oldest:
                 break
             late += 1
         if not late:
             return
-        for name in list(self._places)[:late]:
-            del self._places[name]
-        held = {place.file for place in self._places.values()}
+        for name in list(self._spans)[:late]:
+            del self._spans[name]
+        files = {span.file for span in self._spans.values()}
         for file in (OLD, NEW):
-            if file not in held:
+            if file not in files:
                 with suppress(FileNotFoundError):
                     self._files.unlink(self.directory / file)
                 if file == NEW:
                     self._size, self._head = 0, b""
 
     def _rotate(self) -> None:
-        self._places = {
-            name: place._replace(file=OLD) for name, place in self._places.items() if place.file == NEW
+        self._spans = {
+            name: span._replace(file=OLD) for name, span in self._spans.items() if span.file == NEW
         }
         self._files.rename(self.directory / NEW, self.directory / OLD)
         self._size = 0

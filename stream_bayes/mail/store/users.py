@@ -88,8 +88,8 @@ def user_of_address(address: str, *, with_domain: bool) -> str | None:
     >>> user_of_address("<Bob+lists@Example.org>", with_domain=True), user_of_address("<bob@x.org>", with_domain=False)
     ('bob@example.org', 'bob')
     """
-    found = ADDRESS.fullmatch(address.strip())
-    local, at, domain = ("" if found is None else found[1].lower()).rpartition("@")
+    match = ADDRESS.fullmatch(address.strip())
+    local, at, domain = ("" if match is None else match[1].lower()).rpartition("@")
     local, domain = (local, domain) if at else (domain, "")
     name = local.partition("+")[0] + (f"@{domain}" if with_domain and domain else "")
     try:
@@ -170,10 +170,10 @@ class Users:
     def names(self) -> list[str]:
         """Return the names of all users with a filter, sorted."""
         try:
-            found = sorted(path.name for path in self._directory.iterdir() if not path.name.startswith("."))
+            names = sorted(path.name for path in self._directory.iterdir() if not path.name.startswith("."))
         except FileNotFoundError:
             return []
-        return [name for name in found if self._home(name).exists()]
+        return [name for name in names if self._home(name).exists()]
 
     def _home(self, name: str) -> UserHome:
         return UserHome(self._site_home, name, self._present_site, self.quota)

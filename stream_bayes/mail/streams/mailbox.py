@@ -96,7 +96,7 @@ class Mail(NamedTuple):
 
     raw: bytes
     done: int  # the bytes read so far, as `size_of` counts them
-    place: str  # its file, with its number in an mbox or its name in an archive
+    origin: str  # its file, with its number in an mbox or its name in an archive
     refusal: str = ""  # why it is no mail to learn from; "" for a mail
 
 
@@ -179,10 +179,12 @@ def size_of(paths: Iterable[str | Path]) -> int | None:
 
 def subfolders_of(path: str | Path) -> list[Path]:
     """Return the subfolders of a Maildir (Maildir++: `.Junk`, `.Lists.python`), which `mails` does not read with it."""
-    own = Path(path)
-    if str(path) == "-" or not (own / "cur").is_dir():
+    maildir = Path(path)
+    if str(path) == "-" or not (maildir / "cur").is_dir():
         return []
-    return [each for each in sorted(own.iterdir()) if each.name.startswith(".") and (each / "cur").is_dir()]
+    return [
+        each for each in sorted(maildir.iterdir()) if each.name.startswith(".") and (each / "cur").is_dir()
+    ]
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -224,37 +226,45 @@ def _in_file(
         unpacked = io.BufferedReader(_Bounded(packer(stream, name), below))
         yield from _in_file(cast("IO[bytes]", unpacked), below, name, label, may_unpack=False)
     elif _peeked(stream, TAR_MARK + 5)[TAR_MARK:] == b"ustar":
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                file = archive.extractfile(member) if member.isreg() else None
-                if file is not None:
-                    inner = cast("IO[bytes]", io.BufferedReader(_Whole(file)))
-                    yield from _archived(_in_stream(inner, below, f"{name}:{member.name}", label))
+        yield from _archived(_in_tar(stream, below, name, label))
     elif begin == ZIP and may_unpack and below.seekable():
-        with zipfile.ZipFile(below) as packed:
-            for info in packed.infolist():
-                if info.is_dir():
-                    continue
-                if info.flag_bits & 1 or info.compress_type not in UNPACKED:
-                    why = "encrypted" if info.flag_bits & 1 else f"packed by {_packing_of(info)}"
-                    raise SourceError(f"{name}: {info.filename} is {why}; unpack it, or pack it again by zip")
-                if info.file_size > MAX_GROWTH * max(info.compress_size, MIN_PACKED):
-                    raise SourceError(f"{name}: {info.filename} expands without end; it is not read")
-                with packed.open(info) as member_file:
-                    inner = cast("IO[bytes]", io.BufferedReader(_Whole(member_file)))
-                    yield from _archived(_in_stream(inner, inner, f"{name}:{info.filename}", label))
+        yield from _archived(_in_zip(below, name, label))
     else:
         for mail in _in_stream(stream, below, name, label):
             yield mail._replace(refusal=mail.refusal or refusal_of(mail.raw))
+
+
+def _in_tar(stream: IO[bytes], below: IO[bytes], name: str, label: str | None) -> Iterator[Mail]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isreg() else None
+            if file is not None:
+                inner = cast("IO[bytes]", io.BufferedReader(_Whole(file)))
+                yield from _in_stream(inner, below, f"{name}:{member.name}", label)
+
+
+def _in_zip(file: IO[bytes], name: str, label: str | None) -> Iterator[Mail]:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            if info.flag_bits & 1 or info.compress_type not in UNPACKED:
+                why = "encrypted" if info.flag_bits & 1 else f"packed by {_packing_of(info)}"
+                raise SourceError(f"{name}: {info.filename} is {why}; unpack it, or pack it again by zip")
+            if info.file_size > MAX_GROWTH * max(info.compress_size, MIN_PACKED):
+                raise SourceError(f"{name}: {info.filename} expands without end; it is not read")
+            with archive.open(info) as member:
+                inner = cast("IO[bytes]", io.BufferedReader(_Whole(member)))
+                yield from _in_stream(inner, inner, f"{name}:{info.filename}", label)
 
 
 def _packing_of(info: zipfile.ZipInfo) -> str:
     return "LZMA" if info.compress_type == zipfile.ZIP_LZMA else f"method {info.compress_type}"
 
 
-def _archived(found: Iterator[Mail]) -> Iterator[Mail]:
-    """Yield the messages of a file in an archive."""
-    for mail in found:
+def _archived(messages: Iterator[Mail]) -> Iterator[Mail]:
+    """Yield the messages in an archive."""
+    for mail in messages:
         yield mail._replace(refusal=mail.refusal or refusal_of(mail.raw) or _refusal_among_others(mail.raw))
 
 
@@ -310,7 +320,7 @@ class _Bounded(_Whole):
 
 def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None) -> Iterator[Mail]:
     """Yield the messages of one file; `below` is the file under a gzip stream, whose position counts."""
-    place = below.tell if below.seekable() else lambda: 0
+    bytes_read = below.tell if below.seekable() else lambda: 0
     begin = _peeked(stream, MAX_LINE)
     if b"\r" in begin and b"\n" not in begin:
         stream = cast("IO[bytes]", io.BufferedReader(_WithLineFeeds(stream)))
@@ -320,30 +330,30 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str, label: str | None
     if not first:  # an empty box holds no message
         return
     if first.rstrip(b"\r\n") == MMDF:
-        yield from _in_mmdf(stream, place, name)
+        yield from _in_mmdf(stream, bytes_read, name)
         return
     if is_dbox(first):
         for number, raw in enumerate(dbox_mails(stream, name, MAX_BYTES), 1):
-            yield Mail(raw, place(), f"{name}:{number}")
+            yield Mail(raw, bytes_read(), f"{name}:{number}")
         return
     is_table = _is_table(name)
     if is_table or is_object(first) or is_labelled(first):
         rows_of = csv_mails if is_table else json_mails if is_object(first) else labelled_texts
         for number, row in enumerate(rows_of(first, stream, label), 1):
-            yield Mail(row.raw, place(), f"{name}:{number}", row.refusal)
+            yield Mail(row.raw, bytes_read(), f"{name}:{number}", row.refusal)
         return
     if _SIZE.fullmatch(first):
         raw = stream.read(min(int(first), MAX_BYTES))
         rest = stream.read(MAX_BYTES - len(raw))
-        yield Mail(raw if _FIELD.match(raw) else first + raw + rest, place(), name)
+        yield Mail(raw if _FIELD.match(raw) else first + raw + rest, bytes_read(), name)
         return
     if first.startswith(b"From "):
-        yield from _in_mbox(stream, place, name)
+        yield from _in_mbox(stream, bytes_read, name)
     else:
-        yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
+        yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), bytes_read(), name)
 
 
-def _in_mbox(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator[Mail]:
+def _in_mbox(stream: IO[bytes], bytes_read: Callable[[], int], name: str) -> Iterator[Mail]:
     """Yield the messages of an mbox, after the line that separates the first."""
     lines: list[bytes] = []
     size, blank, number = 0, False, 1
@@ -352,7 +362,7 @@ def _in_mbox(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator
         may_separate = line.startswith(b"From ")
         following = stream.readline(MAX_BYTES) if may_separate else b""
         if may_separate and _begins_message(line, following, is_after_blank=blank):
-            yield Mail(_joined(lines), place(), f"{name}:{number}")
+            yield Mail(_joined(lines), bytes_read(), f"{name}:{number}")
             lines, size, blank, number = [], 0, False, number + 1
             line = following
             continue
@@ -363,7 +373,7 @@ def _in_mbox(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator
             lines.append(line)
             size += len(line)
         line = following or stream.readline(MAX_BYTES)
-    yield Mail(_joined(lines), place(), f"{name}:{number}")
+    yield Mail(_joined(lines), bytes_read(), f"{name}:{number}")
 
 
 def _begins_message(line: bytes, following: bytes, *, is_after_blank: bool) -> bool:
@@ -383,7 +393,7 @@ def _is_table(name: str) -> bool:
     return name.endswith(TABLE_ENDINGS)
 
 
-def _in_mmdf(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator[Mail]:
+def _in_mmdf(stream: IO[bytes], bytes_read: Callable[[], int], name: str) -> Iterator[Mail]:
     """Yield the messages of an MMDF box, each between two lines of four bytes 1; the first line is read."""
     lines: list[bytes] = []
     size, number = 0, 0
@@ -395,10 +405,10 @@ def _in_mmdf(stream: IO[bytes], place: Callable[[], int], name: str) -> Iterator
             continue
         if lines:
             number += 1
-            yield Mail(b"".join(lines), place(), f"{name}:{number}")
+            yield Mail(b"".join(lines), bytes_read(), f"{name}:{number}")
         lines, size = [], 0
     if lines:
-        yield Mail(b"".join(lines), place(), f"{name}:{number + 1}")
+        yield Mail(b"".join(lines), bytes_read(), f"{name}:{number + 1}")
 
 
 def refusal_of(raw: bytes) -> str:

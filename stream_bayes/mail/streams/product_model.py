@@ -63,7 +63,7 @@ class SpamFilterModel(ProductModel):
         refused: dict[str, str] = {}
         for mail in (mail for path in paths for mail in mails(path)):
             if mail.refusal:
-                refused[mail.place] = mail.refusal
+                refused[mail.origin] = mail.refusal
             else:
                 model.learn_sent(mail.raw)
         if refused:
@@ -146,9 +146,9 @@ def telling_tokens(model: SpamFilter, most: int = MOST_TOKENS) -> list[dict[str,
     present = np.minimum(np.array(list(counted["tokens"].values()), float), messages)
     total = messages.sum()
     information = np.zeros(len(names))
-    for held in (present, messages - present):
-        share = held / total
-        expected = held.sum(axis=1, keepdims=True) * messages / total**2
+    for observed in (present, messages - present):
+        share = observed / total
+        expected = observed.sum(axis=1, keepdims=True) * messages / total**2
         ratio = np.divide(share, expected, out=np.ones_like(share), where=share > 0.0)
         information += (share * np.log(ratio)).sum(axis=1)
     best = sorted(range(len(names)), key=lambda i: (-information[i], names[i]))[:most]

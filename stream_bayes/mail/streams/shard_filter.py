@@ -22,8 +22,8 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.decompression import unpacked
 from stream_bayes.errors import BadState, BadValue, CannotMerge, CannotResume, StreamBayesError
 from stream_bayes.mail.filter.calibration import ScoreCurve
-from stream_bayes.mail.filter.contest import Contest
 from stream_bayes.mail.filter.filter import MessageOrBag, SpamFilter
+from stream_bayes.mail.filter.one_against_rest import Contest
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore
@@ -132,12 +132,14 @@ class FilterTotal:
         BadState
             If it is not valid, or of a filter with other arguments.
         """
-        found = SpamFilter.from_state(joined(parts), self.empty.key)
-        saved, own = found.settings(), self.empty.settings()
-        changed = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+        model = SpamFilter.from_state(joined(parts), self.empty.key)
+        saved, ours = model.settings(), self.empty.settings()
+        changed = [
+            f"{name}={saved[name]!r}, not {ours[name]!r}" for name in ours if saved[name] != ours[name]
+        ]
         if changed:
             raise BadState(f"shard {shard} is of other arguments: {', '.join(changed)}")
-        return found
+        return model
 
     def replace(self, shards: Mapping[int, SpamFilter]) -> None:
         """Replace these shards, and take the sum again: once for all that come at a time.
@@ -164,14 +166,14 @@ class FilterTotal:
             )
             total.weights.merge(theirs.weights)
             total.opinion.merge(theirs.opinion)
-        held = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
-        check_budget(self._memory_budget, held, len(replaced), [("tokens", len(total.table))])
+        used_bytes = total.memory_bytes + sum(one.memory_bytes for one in replaced.values())
+        check_budget(self._memory_budget, used_bytes, len(replaced), [("tokens", len(total.table))])
         self._shards, self.scorer = replaced, total
 
     def score(self, bag: dict[str, int]) -> TotalScore:
         """Return the score of a message by the sum."""
-        found = self.scorer.score(bag)
-        return TotalScore(found.score, found.probability, *self.scorer.messages, found.opinion)
+        summed = self.scorer.score(bag)
+        return TotalScore(summed.score, summed.probability, *self.scorer.messages, summed.opinion)
 
     def add(self, tokens: dict[str, int], receipt: Receipt, times: int = 1) -> None:
         """Add what a shard learned of a message with these tokens to the sum; take it back if `times` is -1."""
@@ -185,9 +187,9 @@ class FilterTotal:
     def model(self) -> SpamFilter:
         """The sum as a filter, with the calibration of the shard that has seen most messages. It has no receipts."""
         with self.lock:
-            found = self.clone()
+            summed = self.clone()
             most = max(
-                self._shards.values(), key=lambda one: one.unwanted_contest.calibration.seen, default=found
+                self._shards.values(), key=lambda one: one.unwanted_contest.calibration.seen, default=summed
             )
             calibration = ScoreCurve()
             calibration.load(
@@ -195,8 +197,10 @@ class FilterTotal:
             )
             total = FilterTotal(self.empty)
             total.replace(self._shards)
-            found.contests = (replace(found.unwanted_contest, scorer=total.scorer, calibration=calibration),)
-            return found
+            summed.contests = (
+                replace(summed.unwanted_contest, scorer=total.scorer, calibration=calibration),
+            )
+            return summed
 
     @property
     def served(self) -> ServedFilter:
@@ -327,9 +331,9 @@ class ShardFilter(SpamFilter):
     def fill_from(self, other: SpamFilter) -> None:
         """Continue with everything that another filter holds."""
         theirs = cast("TokenScorer", other.unwanted_contest.scorer)
-        own = self.shard_scorer
-        own.table, own.weights, own.opinion = theirs.table, theirs.weights, theirs.opinion
-        self.contests = (replace(other.unwanted_contest, scorer=own),)
+        ours = self.shard_scorer
+        ours.table, ours.weights, ours.opinion = theirs.table, theirs.weights, theirs.opinion
+        self.contests = (replace(other.unwanted_contest, scorer=ours),)
 
     def content(self) -> _FilterContent:
         """Return a copy of what is published: counts, margins and calibration, without receipts."""

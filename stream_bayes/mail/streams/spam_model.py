@@ -119,8 +119,8 @@ class ServedFilter:
 
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = SpamFilter.from_state(state, self.model.key)
-        saved, own = loaded.settings(), self.model.settings()
-        others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+        saved, ours = loaded.settings(), self.model.settings()
+        others = [f"{name}={saved[name]!r}, not {ours[name]!r}" for name in ours if saved[name] != ours[name]]
         if others:
             raise BadState(f"the state is of a SpamFilter with other arguments: {', '.join(others)}")
         # Those of mails that were sent since count, too; and decoders read by the object that was there.
@@ -131,19 +131,19 @@ class ServedFilter:
         self.model = loaded
 
     def _id(self, x: Any) -> str:
-        given = x.get("id")
-        return given if isinstance(given, str) else self.model.id_of(_message(x))
+        name = x.get("id")
+        return name if isinstance(name, str) else self.model.id_of(_message(x))
 
 
 def _message(x: Any) -> MessageOrBag:
     """Return the message in the features of an event."""
-    found = [name for name in FIELDS if x.get(name) is not None]
-    if len(found) != 1:
+    fields = [name for name in FIELDS if x.get(name) is not None]
+    if len(fields) != 1:
         raise BadValue(
             f"expected a message in one of the fields {', '.join(FIELDS)}, got an event with {sorted(x)}"
         )
-    message: Any = x[found[0]]
-    if found[0] == "mail" and isinstance(message, str):
+    message: Any = x[fields[0]]
+    if fields[0] == "mail" and isinstance(message, str):
         return message.encode("utf-8", "surrogatepass")
     return message
 

@@ -26,8 +26,8 @@ def headings_of(raw: bytes, wanted: Collection[str] = tuple(HEADINGS)) -> dict[s
     """
     try:
         head = BytesHeaderParser(policy=default).parsebytes(raw[:MOST_BYTES].lstrip())
-        found = {name: head.get(HEADINGS[name]) for name in HEADINGS if name in wanted}
-        texts = {name: " ".join(str(value).split()) for name, value in found.items() if value is not None}
+        headers = {name: head.get(HEADINGS[name]) for name in HEADINGS if name in wanted}
+        texts = {name: " ".join(str(value).split()) for name, value in headers.items() if value is not None}
     except (MessageError, ValueError, LookupError, TypeError, AttributeError, IndexError):
         return {}  # the library stumbles over some forged headers
     return {name: text[:MOST_LETTERS] for name, text in texts.items() if text}

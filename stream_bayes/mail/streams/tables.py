@@ -57,9 +57,12 @@ def labelled_texts(first: bytes, stream: IO[bytes], label: str | None) -> Iterat
     """Yield the texts of lines with a label each, the first of which is read."""
     line = first
     while line:
-        own, mark, text = line.partition(b"\t")
+        label_cell, mark, text = line.partition(b"\t")
         if mark:
-            cells = {"label": own.decode("latin-1"), "text": text.decode("utf-8", "surrogateescape").strip()}
+            cells = {
+                "label": label_cell.decode("latin-1"),
+                "text": text.decode("utf-8", "surrogateescape").strip(),
+            }
             yield _mail_of(cells, label)
         elif not line.isspace():
             yield TableMail(line, "a line without a label, among lines with one")
@@ -137,9 +140,8 @@ _EXPECTED: Final = f"expected one of {', '.join((*MAILS, *TEXTS))}"
 
 def _mail_of(row: Mapping[str, Any], label: str | None) -> TableMail:
     """Return the mail of a row, unless it has another label."""
-    own = next((meaning for name in LABELS if (meaning := _meaning(row.get(name)))), None) or _label_among(
-        row
-    )
+    meanings = (meaning for name in LABELS if (meaning := _meaning(row.get(name))))
+    label_of_row = next(meanings, None) or _label_among(row)
     whole = next((row[name] for name in MAILS if isinstance(row.get(name), str)), None)
     text = next((row[name] for name in TEXTS if isinstance(row.get(name), str)), None)
     if whole is not None:
@@ -152,8 +154,8 @@ def _mail_of(row: Mapping[str, Any], label: str | None) -> TableMail:
         raw = plain.encode("utf-8", "surrogateescape")
     else:
         return TableMail(json.dumps(row).encode(), f"a row without a mail; {_EXPECTED}")
-    if label is not None and own is not None and own != label:
-        return TableMail(raw, f"a row labelled {own}")
+    if label is not None and label_of_row is not None and label_of_row != label:
+        return TableMail(raw, f"a row labelled {label_of_row}")
     return TableMail(raw)
 
 

@@ -10,5 +10,5 @@
 Of a page of HTML, `visibility` says what is seen, by the `styles` and `sheets`, and `tags` what the tags tell.
 `attachments` are read for their text; `armour` and `binary` are what is no text. Parsers never get the original
 message: deep nesting can crash one, and they treat defects differently.
-`limits` holds the caps. `transformer` is the one for River's pipelines, and `river_codec` saves it.
+`limits` holds the caps. `transformer` is the one for River's pipelines, and `transformer_codec` saves it.
 """

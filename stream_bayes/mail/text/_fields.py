@@ -149,7 +149,7 @@ def is_user(c: cython.Py_UCS4) -> cython.bint:
 @cython.ccall
 def cut_addresses(text: str) -> tuple:
     """Return the addresses of a text as pairs of user and host, and the text with a blank in the place of each."""
-    found: list = []
+    addresses: list = []
     kept: list = []
     n: cython.Py_ssize_t = len(text)
     done: cython.Py_ssize_t = 0
@@ -169,11 +169,11 @@ def cut_addresses(text: str) -> tuple:
                 if labels == MOST_LABELS or end + 1 >= n or text[end] != "." or not is_label(text[end + 1]):
                     break
                 end += 1
-            found.append((text[begin:at], text[at + 1 : end]))
+            addresses.append((text[begin:at], text[at + 1 : end]))
             kept.append(text[done:begin])
             done = end
         at = text.find("@", end)
-    if not found:
-        return found, text
+    if not addresses:
+        return addresses, text
     kept.append(text[done:])
-    return found, " ".join(kept)
+    return addresses, " ".join(kept)

@@ -73,7 +73,7 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
     >>> attributes_of("a HREF='/x y' id=top hidden", 1)
     [('href', '/x y'), ('id', 'top'), ('hidden', '')]
     """
-    found: list = []
+    attributes: list = []
     longest: cython.Py_ssize_t = LONGEST_VALUE
     n: cython.Py_ssize_t = len(tag)
     i: cython.Py_ssize_t = start
@@ -91,7 +91,7 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
         while j < n and tag[j].isspace():
             j += 1
         if j >= n or tag[j] != "=":
-            found.append((name, ""))
+            attributes.append((name, ""))
             continue
         j += 1
         while j < n and tag[j].isspace():
@@ -110,8 +110,8 @@ def attributes_of(tag: str, start: cython.Py_ssize_t) -> list:
             ):
                 end += 1
             i = end
-        found.append((name, tag[j : min(end, j + longest)]))
-    return found
+        attributes.append((name, tag[j : min(end, j + longest)]))
+    return attributes
 
 
 @cython.cfunc

@@ -54,7 +54,7 @@ def zeroed(word: str) -> str:
 
 @cython.cfunc
 def add_pieces(
-    found: list,
+    tokens: list,
     prefix: str,
     text: str,
     start: cython.Py_ssize_t,
@@ -64,12 +64,12 @@ def add_pieces(
 ):
     """Add the words of a long one: its runs of letters and digits between other signs, "_" among these."""
     i: cython.Py_ssize_t = start
-    while i < stop and len(found) < most:
+    while i < stop and len(tokens) < most:
         begin = i
         while i < stop and text[i] != "_" and is_letter(text[i]):
             i += 1
         if 0 < i - begin <= longest and i - begin < stop - start:
-            found.append(prefix + text[begin:i])
+            tokens.append(prefix + text[begin:i])
         i += 1
 
 
@@ -79,10 +79,10 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
     its first letter, and its length in tens; and the words between its signs, if it has any. At most `most` tokens are
     returned.
     """
-    found: list = []
+    tokens: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
-    while i < n and len(found) < most:
+    while i < n and len(tokens) < most:
         c = text[i]
         if not is_letter(c):
             i += 1
@@ -92,10 +92,10 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
             # Neighbours in pairs; a letter alone is itself.
             i += 1
             while i < n and is_wide(text[i]):
-                found.append(prefix + text[i - 1 : i + 1])
+                tokens.append(prefix + text[i - 1 : i + 1])
                 i += 1
             if i == start + 1:
-                found.append(prefix + text[start:i])
+                tokens.append(prefix + text[start:i])
             continue
         digits = False
         if start > 0 and text[start - 1] in "$£€":
@@ -117,14 +117,14 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
         length = i - start
         if length > longest:
             tens = str(10 * (length // 10)) if length < 100 else "100"
-            found.append(prefix + "long:" + text[start] + tens)
-            add_pieces(found, prefix, text, start, i, longest, most)
+            tokens.append(prefix + "long:" + text[start] + tens)
+            add_pieces(tokens, prefix, text, start, i, longest, most)
             continue
         word = text[start:i]
-        found.append(prefix + word if prefix else word)
+        tokens.append(prefix + word if prefix else word)
         if digits and length > 2:
-            found.append(prefix + "shape:" + zeroed(word))
-    return found
+            tokens.append(prefix + "shape:" + zeroed(word))
+    return tokens
 
 
 @cython.cfunc
@@ -140,7 +140,7 @@ def hosts_of(text: str) -> list:
 
     The last part of a name is of at least two letters; an address has four parts of digits.
     """
-    found: list = []
+    hosts: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
     longest: cython.Py_ssize_t = LONGEST_HOST
@@ -173,8 +173,8 @@ def hosts_of(text: str) -> list:
             else:
                 break
         if points > 0 and ((is_word and stop - last > 1) or (is_number and points == 3)):
-            found.append(text[start:stop])
-    return found
+            hosts.append(text[start:stop])
+    return hosts
 
 
 @cython.ccall
@@ -189,36 +189,36 @@ def host_tokens(prefix: str, host: str) -> list:
     ['url:10.1.2.3', 'url:10.1.2', 'url:10.1']
     """
     mark: str = prefix + ":"
-    found: list = []
+    tokens: list = []
     n: cython.Py_ssize_t = len(host)
     parts: cython.Py_ssize_t = 1
-    for place in range(n):
-        if host[place] == ".":
+    for at in range(n):
+        if host[at] == ".":
             parts += 1
     if host[host.rfind(".") + 1 :].isdigit():
-        place = n
+        at = n
         while parts > 1:
-            found.append(mark + host[:place])
-            place = host.rfind(".", 0, place)
+            tokens.append(mark + host[:at])
+            at = host.rfind(".", 0, at)
             parts -= 1
-        return found
-    place = 0
+        return tokens
+    at = 0
     while True:
         if parts <= MOST_DOMAINS:
-            found.append(mark + host[place:])
+            tokens.append(mark + host[at:])
         parts -= 1
         if parts == 0:
             break
-        place = host.find(".", place) + 1
-    return found
+        at = host.find(".", at) + 1
+    return tokens
 
 
 @cython.ccall
 def add_tokens(bag: dict, tokens, most: cython.Py_ssize_t):
     """Count tokens; a bag of `most` different tokens accepts no new ones."""
     for token in tokens:
-        known = bag.get(token)
-        if known is not None:
-            bag[token] = known + 1
+        count = bag.get(token)
+        if count is not None:
+            bag[token] = count + 1
         elif len(bag) < most:
             bag[token] = 1

@@ -29,9 +29,9 @@ def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
     """
     kept: list[str] = []
     files: list[tuple[str, bytes]] = []
-    place = 0
+    start = 0
     for _ in range(MAX_BEGINNINGS):
-        match = _BEGIN.search(text, place)
+        match = _BEGIN.search(text, start)
         if match is None or len(files) == MAX_FILES:
             break
         end, data = match.end(), bytearray()
@@ -50,14 +50,14 @@ def cut_uuencoded(text: str, most: int) -> tuple[str, list[tuple[str, bytes]]]:
                 data += decoded
             end = stop + 1
         if not data:  # a sentence that begins like a file
-            kept.append(text[place : match.end()])
-            place = match.end()
+            kept.append(text[start : match.end()])
+            start = match.end()
             continue
         most -= len(data)
-        kept.append(text[place : match.start()])
+        kept.append(text[start : match.start()])
         files.append((match[1].strip(), bytes(data)))
-        place = end
-    return "".join([*kept, text[place:]]), files
+        start = end
+    return "".join([*kept, text[start:]]), files
 
 
 def decoded_uuencode(body: bytes) -> bytes:

@@ -180,11 +180,11 @@ def _rtf(data: bytes, longest: int) -> AttachedText:
 def _seen_of_rtf(source: str) -> str:
     """Return RTF without the groups that are not shown, such as tables of fonts."""
     kept: list[str] = []
-    depth = place = hidden_from = 0
+    depth = start = hidden_from = 0
     for match in _RTF_MARK.finditer(source):
         if not hidden_from:
-            kept.append(source[place : match.start()])
-        place = match.start()
+            kept.append(source[start : match.start()])
+        start = match.start()
         if match[0] == "{":
             depth += 1
         elif match[0] == "}":
@@ -194,7 +194,7 @@ def _seen_of_rtf(source: str) -> str:
         elif not hidden_from and match[0] in _RTF_UNSEEN:
             hidden_from = depth
     if not hidden_from:
-        kept.append(source[place:])
+        kept.append(source[start:])
     return "".join(kept)
 
 

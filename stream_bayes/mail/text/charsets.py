@@ -48,12 +48,12 @@ _NOT_BASE64 = bytes(
 def python_charset(name: str) -> str | None:
     """Return Python's name of a charset; None for one that may not be used."""
     try:
-        found = codecs.lookup(name.strip("'\" "))
+        codec = codecs.lookup(name.strip("'\" "))
         # Codecs that do not decode bytes to text raise here; an empty input would not reach them.
-        b"a".decode(found.name, "replace")
+        b"a".decode(codec.name, "replace")
     except (LookupError, ValueError, UnicodeError):
         return None
-    return None if found.name.replace("-", "_").removesuffix("_codec") in _REFUSED else found.name
+    return None if codec.name.replace("-", "_").removesuffix("_codec") in _REFUSED else codec.name
 
 
 def decode_text(data: bytes, charset: str) -> tuple[str, str]:
@@ -73,13 +73,13 @@ def decode_text(data: bytes, charset: str) -> tuple[str, str]:
     if charset in _NONE:
         text, guess = guessed_text(data)
         return text, "8bit" if guess else ""
-    known = python_charset(charset)
-    if known is None:
+    codec = python_charset(charset)
+    if codec is None:
         return guessed_text(data)[0], "unknown-charset"
-    if known == "iso8859-1":
+    if codec == "iso8859-1":
         return western_text(data), ""
     try:
-        text = data.decode(_SHOWN_AS.get(known, known), "replace")
+        text = data.decode(_SHOWN_AS.get(codec, codec), "replace")
     except (UnicodeError, ValueError, LookupError):  # a codec without "replace"
         return guessed_text(data)[0], "charset-lie"
     return text, "charset-lie" if "\ufffd" in text else ""
@@ -129,24 +129,24 @@ def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
     value = _BETWEEN.sub(b"?==?", value)
     parts: list[str] = []
     charsets: list[str] = []
-    done = place = 0
+    done = start = 0
     run, charset_of_run = b"", ""  # words that follow one another: a letter may be split between them
     for match in _WORD.finditer(value):
         if done == words:
             break
         charset = match[1].partition(b"*")[0].decode("latin-1").lower()
-        if match.start() > place or charset != charset_of_run:
-            parts += (decode_text(run, charset_of_run)[0], decode_text(value[place : match.start()], "")[0])
+        if match.start() > start or charset != charset_of_run:
+            parts += (decode_text(run, charset_of_run)[0], decode_text(value[start : match.start()], "")[0])
             run, charset_of_run = b"", charset
         if match[2] in b"bB":
             data = binascii.a2b_base64(sound_base64(match[3])[0])
         else:
             data = _ESCAPE.sub(
-                lambda found: bytes.fromhex(found[1].decode("ascii")), match[3].replace(b"_", b" ")
+                lambda escape: bytes.fromhex(escape[1].decode("ascii")), match[3].replace(b"_", b" ")
             )
         run += data
         charsets.append(decode_text(run, charset)[1] or charset)
         done += 1
-        place = match.end()
-    parts += (decode_text(run, charset_of_run)[0], decode_text(value[place:], "")[0])
+        start = match.end()
+    parts += (decode_text(run, charset_of_run)[0], decode_text(value[start:], "")[0])
     return "".join(parts), charsets, done

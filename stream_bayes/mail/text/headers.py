@@ -103,13 +103,13 @@ def _reader_of(name: str) -> ReadHeader:
 
 
 def _subject(name: str, text: str, longest: int) -> list[str]:
-    found: list[str] = words_of(text, "subject:", longest, 200)
-    return found
+    tokens: list[str] = words_of(text, "subject:", longest, 200)
+    return tokens
 
 
 def _words(name: str, text: str, longest: int) -> list[str]:
-    found: list[str] = words_of(text, f"{name}:", longest, MAX_WORDS)
-    return found
+    tokens: list[str] = words_of(text, f"{name}:", longest, MAX_WORDS)
+    return tokens
 
 
 def _nothing(name: str, text: str, longest: int) -> list[str]:
@@ -154,14 +154,14 @@ def _route(name: str, text: str, longest: int) -> list[str]:
 
 def _ids(name: str, text: str, longest: int) -> list[str]:
     """Return tokens of the hosts of message ids, and of an id's shape; the rest of an id never recurs."""
-    found, _ = cut_addresses(text)
-    if not found:
+    addresses, _ = cut_addresses(text)
+    if not addresses:
         return [f"{name}:no-host"]
     tokens: list[str] = []
-    for host in dict.fromkeys(host.lower() for _, host in found[:8]):
+    for host in dict.fromkeys(host.lower() for _, host in addresses[:8]):
         tokens += host_tokens(name, host)
     if name == "message-id":
-        tokens.append("message-id:" + _RUN.sub(_shape_of_run, found[0][0])[:24])
+        tokens.append("message-id:" + _RUN.sub(_shape_of_run, addresses[0][0])[:24])
     return tokens
 
 

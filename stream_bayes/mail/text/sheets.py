@@ -147,18 +147,18 @@ class Sheet:
         entry = self.candidates.get(key)
         if entry is None:
             rules = self._candidates(element_of(name, attributes))
-            contexts = tuple(place for place, rule in enumerate(rules) if len(rule.compounds) > 1)
+            contexts = tuple(index for index, rule in enumerate(rules) if len(rule.compounds) > 1)
             entry = self.candidates[key] = rules, contexts
         rules, contexts = entry
         if contexts:
             elements = [element_of(*outer) for outer in around]
             contexts = tuple(
-                place for place in contexts if not self._is_within(rules[place].compounds, elements)
+                index for index in contexts if not self._is_within(rules[index].compounds, elements)
             )
         style = self.styles.get((key, contexts))
         if style is None:
             holding = (
-                [rule for place, rule in enumerate(rules) if place not in contexts] if contexts else rules
+                [rule for index, rule in enumerate(rules) if index not in contexts] if contexts else rules
             )
             style = self.styles[key, contexts] = self._style_by(holding, element_of(name, attributes))
         return style
@@ -201,11 +201,11 @@ class Sheet:
         if len(compounds) == 1:
             return True
         least = max(len(around) - 1, 0) if compounds[-1].is_child else 0
-        for place in range(len(around) - 1, least - 1, -1):
+        for depth in range(len(around) - 1, least - 1, -1):
             self.tests_left -= 1
             if self.tests_left < 0:
                 return False
-            if compounds[-2].holds(around[place]) and self._is_within(compounds[:-1], around[:place]):
+            if compounds[-2].holds(around[depth]) and self._is_within(compounds[:-1], around[:depth]):
                 return True
         return False
 
@@ -255,12 +255,12 @@ def _compares(operator: str, value: str, wanted: str) -> bool:
 def _compounds_of(selector: str) -> tuple[Compound, ...]:
     """Return the parts of a selector; none for one that is not read."""
     compounds: list[Compound] = []
-    place = 0
-    while place < len(selector):
-        match = _COMPOUND.match(selector, place)
+    start = 0
+    while start < len(selector):
+        match = _COMPOUND.match(selector, start)
         if (
             match is None
-            or match.end() == place
+            or match.end() == start
             or len(compounds) == MAX_COMPOUNDS
             or not (match[2] or match[3])
         ):
@@ -277,7 +277,7 @@ def _compounds_of(selector: str) -> tuple[Compound, ...]:
             attributes.append(("href", "", ""))
         name = "" if match[2] in (None, "*") else match[2]
         compounds.append(Compound(match[1] == ">", name, frozenset(keys), tuple(attributes)))
-        place = match.end()
+        start = match.end()
     return tuple(compounds)
 
 

@@ -163,8 +163,8 @@ class _Scan:
         self._open(root, headers, content, body, waiting)
         while waiting:
             entity = waiting.pop()
-            own, description, begin = self._headers(entity)
-            self._open(entity, own, description, begin, waiting)
+            inner_headers, description, begin = self._headers(entity)
+            self._open(entity, inner_headers, description, begin, waiting)
         if not any(leaf.body and not leaf.body.isspace() for leaf in self.leaves):
             self.defects["empty"] = None
         boundary = content.boundary.decode("latin-1") if content.media.startswith("multipart/") else ""
@@ -191,15 +191,15 @@ class _Scan:
         else:
             body = stop
             self.defects["no-body"] = None
-        known: dict[str, bytes] = {}
+        values: dict[str, bytes] = {}
         for name, value in headers:
             lower = name.lower()
-            if lower in known:
+            if lower in values:
                 if lower in _ONCE:
                     self.defects[f"twice-{lower}"] = None
             else:
-                known[lower] = value
-        return headers, self._content(known, entity.default), body
+                values[lower] = value
+        return headers, self._content(values, entity.default), body
 
     def _content(self, headers: dict[str, bytes], default: str) -> _PartContent:
         media, charset, boundary, name, disposition = default, b"", b"", b"", ""
@@ -317,8 +317,8 @@ class _Scan:
     @cached_property
     def _stated_boundaries(self) -> frozenset[bytes]:
         """The boundaries that are stated anywhere in the message."""
-        found = islice(_BOUNDARIES.finditer(self.raw), MOST_BOUNDARIES)
-        return frozenset([match[1] or match[2] for match in found])
+        matches = islice(_BOUNDARIES.finditer(self.raw), MOST_BOUNDARIES)
+        return frozenset([match[1] or match[2] for match in matches])
 
     def _is_of_another(self, boundary: bytes, start: int, stop: int) -> bool:
         """Return True if a line that begins as a boundary is one of another multipart, which goes on after that."""
@@ -335,21 +335,21 @@ class _Scan:
         raw, line = self.raw, b"\n--" + boundary
         parts: list[tuple[int, int]] = []
         begin, closed = -1, False
-        place = raw.find(line, max(start - 1, 0), stop)
-        if place - start > PREAMBLE_BYTES:
+        boundary_at = raw.find(line, max(start - 1, 0), stop)
+        if boundary_at - start > PREAMBLE_BYTES:
             self.defects["preamble"] = None
-        while place >= 0:
-            after = place + len(line)
-            if after < stop and raw[after] != 10 and self._is_of_another(boundary, place + 3, stop):
-                place = raw.find(line, after, stop)
+        while boundary_at >= 0:
+            after = boundary_at + len(line)
+            if after < stop and raw[after] != 10 and self._is_of_another(boundary, boundary_at + 3, stop):
+                boundary_at = raw.find(line, after, stop)
                 continue
             self.boundaries += 1
             if self.boundaries > self.limits.parts:
                 self.defects["many-parts"] = None
-                last = self._last_parts(line, place, stop, min(LAST_PARTS, len(parts) // 2))
+                last = self._last_parts(line, boundary_at, stop, min(LAST_PARTS, len(parts) // 2))
                 return parts[: len(parts) - len(last)] + last
             if begin >= 0:
-                parts.append((begin, max(place, begin)))
+                parts.append((begin, max(boundary_at, begin)))
                 begin = -1
             if raw.startswith(b"--", after):
                 closed = True
@@ -360,7 +360,7 @@ class _Scan:
             if end < 0:
                 break
             begin = end + 1
-            place = raw.find(line, end, stop)
+            boundary_at = raw.find(line, end, stop)
         if begin >= 0 and begin < stop:
             parts.append((begin, stop))
         if not closed:
@@ -368,18 +368,18 @@ class _Scan:
         return parts
 
     def _last_parts(self, line: bytes, start: int, stop: int, most: int) -> list[tuple[int, int]]:
-        """Return the start and end of the last parts after a place, in order."""
+        """Return the start and end of the last parts from a byte on, in order."""
         raw = self.raw
         parts: list[tuple[int, int]] = []
         end = stop
         while len(parts) < most:
-            place = raw.rfind(line, start, end)
-            if place < 0:
+            boundary_at = raw.rfind(line, start, end)
+            if boundary_at < 0:
                 break
-            begin = raw.find(b"\n", place + len(line), end) + 1
-            if begin and not raw.startswith(b"--", place + len(line)):
+            begin = raw.find(b"\n", boundary_at + len(line), end) + 1
+            if begin and not raw.startswith(b"--", boundary_at + len(line)):
                 parts.append((begin, end))
-            end = place
+            end = boundary_at
         return parts[::-1]
 
 
@@ -391,7 +391,7 @@ def _parameters(value: bytes) -> dict[bytes, bytes]:
     >>> _parameters(b"attachment; filename*0*=utf-8''caf%C3%A9; filename*1=.html")
     {b'filename': b'caf\xc3\xa9.html'}
     """
-    found: dict[bytes, bytes] = {}
+    parameters: dict[bytes, bytes] = {}
     sections: dict[bytes, dict[int, tuple[bytes, bool]]] = {}
     for match in _PARAMETER.finditer(value):
         name, mark, section = match[1].lower().partition(b"*")
@@ -404,13 +404,13 @@ def _parameters(value: bytes) -> dict[bytes, bytes]:
                 content += rest.rstrip()  # a name with blanks
         if mark:
             number = section.rstrip(b"*")[:3]
-            place = int(number) if number.isdigit() else 0
-            sections.setdefault(name, {}).setdefault(place, (content, section[-1:] in (b"", b"*")))
+            index = int(number) if number.isdigit() else 0
+            sections.setdefault(name, {}).setdefault(index, (content, section[-1:] in (b"", b"*")))
         else:
-            found.setdefault(name, content)
+            parameters.setdefault(name, content)
     for name, parts in sections.items():
-        found.setdefault(name, _joined([parts[place] for place in sorted(parts)]))
-    return found
+        parameters.setdefault(name, _joined([parts[index] for index in sorted(parts)]))
+    return parameters
 
 
 def _joined(parts: list[tuple[bytes, bool]]) -> bytes:

@@ -169,15 +169,15 @@ def declarations_of(text: str) -> tuple[Declarations, Declarations]:
     return declared, important
 
 
-def declare(found: Declarations, more: Declarations) -> None:
+def declare(css: Declarations, more: Declarations) -> None:
     """Add declarations that override those before."""
     for name, value in more.items():
         if name == "background":
-            found.pop("background-color", None)
-            found.pop("background-image", None)
-        elif name == "background-color" and not _is_picture(found.get("background", "")):
-            found.pop("background", None)
-        found[name] = value
+            css.pop("background-color", None)
+            css.pop("background-image", None)
+        elif name == "background-color" and not _is_picture(css.get("background", "")):
+            css.pop("background", None)
+        css[name] = value
 
 
 def is_evident(declared: Declarations) -> bool:
@@ -185,7 +185,7 @@ def is_evident(declared: Declarations) -> bool:
     return not _EVIDENT.isdisjoint(declared)
 
 
-def style_of_declared(found: Declarations) -> Style:
+def style_of_declared(css: Declarations) -> Style:
     """Return the style of declarations.
 
     Examples
@@ -193,26 +193,26 @@ def style_of_declared(found: Declarations) -> Style:
     >>> style_of_declared({"left": "-9999px"}).removed, style_of_declared({"font-size": "0"}).size
     ('off-screen', 0.0)
     """
-    removed = _removal(found)
-    size, scale = _size_of(found["font-size"]) if "font-size" in found else (None, 1.0)
-    if size is None and scale == 1.0 and "font" in found:
-        match = _FONT_SIZE.search(found["font"])
+    removed = _removal(css)
+    size, scale = _size_of(css["font-size"]) if "font-size" in css else (None, 1.0)
+    if size is None and scale == 1.0 and "font" in css:
+        match = _FONT_SIZE.search(css["font"])
         size, scale = (None, 1.0) if match is None else _size_of(match[1])
-    invisible = {"hidden": True, "collapse": True, "visible": False}.get(found.get("visibility", ""))
-    ink = found.get("-webkit-text-fill-color", found.get("color", ""))
+    invisible = {"hidden": True, "collapse": True, "visible": False}.get(css.get("visibility", ""))
+    ink = css.get("-webkit-text-fill-color", css.get("color", ""))
     color = color_of(ink) if ink else None
-    background = color_of(found["background-color"]) if "background-color" in found else None
-    if "background" in found:
-        words = found["background"]
+    background = color_of(css["background-color"]) if "background-color" in css else None
+    if "background" in css:
+        words = css["background"]
         background = _color_of_picture(words) if _is_picture(words) else _first_color(words)
     if background is None and any(
-        _COMPUTED.search(found.get(name, "")) for name in ("background", "background-color")
+        _COMPUTED.search(css.get(name, "")) for name in ("background", "background-color")
     ):
         background = UNKNOWN
-    if "background-image" in found and found["background-image"] != "none":
-        background = _color_of_picture(found["background-image"])
+    if "background-image" in css and css["background-image"] != "none":
+        background = _color_of_picture(css["background-image"])
     # Through clear letters a picture behind them is seen.
-    if ink and "text" not in found.get("background-clip", found.get("-webkit-background-clip", "")):
+    if ink and "text" not in css.get("background-clip", css.get("-webkit-background-clip", "")):
         removed = removed or ("color" if ink == "transparent" or _alpha(ink) < MAX_OPACITY else "")
     style = Style(removed, size, invisible, color, background, scale)
     return PLAIN if style == PLAIN else style
@@ -277,44 +277,51 @@ def _unescaped(match: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0xD800 else " "
 
 
-def _removal(found: dict[str, str]) -> str:
+def _removal(css: dict[str, str]) -> str:
     """Return the property that takes an element out of sight, or ""."""
-    if found.get("display") == "none" or found.get("content-visibility") == "hidden":
+    if css.get("display") == "none" or css.get("content-visibility") == "hidden":
         return "display"
-    opacity = found.get("opacity", "1")
+    opacity = css.get("opacity", "1")
     if _number(opacity) * (0.01 if opacity.endswith("%") else 1.0) < MAX_OPACITY or _FADED.search(
-        found.get("filter", "")
+        css.get("filter", "")
     ):
         return "opacity"
-    if any(_is_far(found[name]) for name in _OFFSETS if name in found):
+    if _is_off_screen(css):
         return "off-screen"
-    if any(
-        _is_far(side) for name in ("margin", "inset") if name in found for side in found[name].split()[:4]
-    ):
-        return "off-screen"
-    is_placed = found.get("position", "static") != "static"
-    beyond = ("left", "top", "right", "bottom") if is_placed else ("text-indent", "margin-left")
-    if any(_dots(found[name]) >= MIN_BEYOND for name in beyond if name in found):
-        return "off-screen"
-    if any(_SHRUNK.search(found[name]) for name in ("transform", "scale") if name in found):
-        return "off-screen"
-    if "translate" in found and _is_far(found["translate"]):
-        return "off-screen"
-    if "zoom" in found and 0.0 < _dots(found["zoom"]) * (0.01 if "%" in found["zoom"] else 1.0) < MAX_OPACITY:
+    if "zoom" in css and 0.0 < _dots(css["zoom"]) * (0.01 if "%" in css["zoom"] else 1.0) < MAX_OPACITY:
         return "size"
-    spacing = _LENGTH.match(found.get("letter-spacing", ""))
+    spacing = _LENGTH.match(css.get("letter-spacing", ""))
     if spacing is not None and spacing[1] and -float(spacing[2]) <= MIN_SPACING.get(spacing[3] or "", -8.0):
         return "spacing"
+    return "clipped" if _is_clipped(css) else ""
+
+
+def _is_off_screen(css: dict[str, str]) -> bool:
+    """Return True for an element that is moved out of the page, or shrunk to nothing."""
+    if any(_is_far(css[name]) for name in _OFFSETS if name in css):
+        return True
+    if any(_is_far(side) for name in ("margin", "inset") if name in css for side in css[name].split()[:4]):
+        return True
+    is_placed = css.get("position", "static") != "static"
+    beyond = ("left", "top", "right", "bottom") if is_placed else ("text-indent", "margin-left")
+    return (
+        any(_dots(css[name]) >= MIN_BEYOND for name in beyond if name in css)
+        or any(_SHRUNK.search(css[name]) for name in ("transform", "scale") if name in css)
+        or ("translate" in css and _is_far(css["translate"]))
+    )
+
+
+def _is_clipped(css: dict[str, str]) -> bool:
+    """Return True for an element of which nothing is left in its frame."""
     # Of elements in the flow, `clip` cuts nothing.
-    is_free = found.get("position", "static") in ("absolute", "fixed")
-    if _CUT.search((found.get("clip", "") if is_free else "") + found.get("clip-path", "")):
-        return "clipped"
+    is_free = css.get("position", "static") in ("absolute", "fixed")
+    if _CUT.search((css.get("clip", "") if is_free else "") + css.get("clip-path", "")):
+        return True
     sides = ("height", "max-height", "width", "max-width")
-    if any(found.get(name, "visible") in _CUTTING for name in ("overflow", "overflow-x", "overflow-y")):
-        is_flat = "line-height" in found and _dots(found["line-height"]) == 0.0
-        if is_flat or any(_is_zero(found[side]) for side in sides if side in found):
-            return "clipped"
-    return ""
+    if all(css.get(name, "visible") not in _CUTTING for name in ("overflow", "overflow-x", "overflow-y")):
+        return False
+    is_flat = "line-height" in css and _dots(css["line-height"]) == 0.0
+    return is_flat or any(_is_zero(css[side]) for side in sides if side in css)
 
 
 def _number(text: str) -> float:

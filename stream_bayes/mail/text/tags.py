@@ -60,19 +60,19 @@ def markup_of(source: str) -> Markup:
     tags = Counter(_TAG.findall(source)[:MAX_TAGS])
     names: dict[str, int] = {}
     tokens: dict[str, None] = {}
-    found: dict[str, None] = {}
+    targets: dict[str, None] = {}
     for tag, count in tags.items():
         name, evidence, links = _read_tag(tag)
         names[name] = names.get(name, 0) + count
         for token in evidence:
             tokens[token] = None
         for link in links:
-            found[link] = None
+            targets[link] = None
     for name, count in names.items():
         if count > 3 and name in _EVIDENT_TAGS:
             tokens[f"html:{name}*{rounded(count)}"] = None
     if "url(" in source.lower() or "@import" in source:
-        found.update(
+        targets.update(
             dict.fromkeys(match[1] for match in islice(_SHEET_LINK.finditer(source), MAX_SHEET_LINKS))
         )
     comments = source.count("<!--")
@@ -82,7 +82,7 @@ def markup_of(source: str) -> Markup:
             tokens[f"html:comment*{rounded(comments)}"] = None
     if source.count("&#") > 20:
         tokens["html:entities"] = None
-    return Markup(list(tokens), list(found))
+    return Markup(list(tokens), list(targets))
 
 
 @lru_cache(maxsize=8192)
@@ -108,7 +108,7 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
                 links.append(refresh[1])
         elif attribute == "style":
             links += _STYLE_LINK.findall(unescape(value)) if "url(" in value.lower() else ()
-            tokens += ["html:" + "".join(found.split()) for found in _HIDING.findall(value.lower())]
+            tokens += ["html:" + "".join(hiding.split()) for hiding in _HIDING.findall(value.lower())]
         elif attribute in ("width", "height"):
             if value in ("0", "1"):
                 tokens.append(f"html:{attribute}={value}")

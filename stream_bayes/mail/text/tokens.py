@@ -109,13 +109,13 @@ def without_borders(bag: Bag) -> tuple[Bag, tuple[int, ...]]:
     ({'subject:hi': 1, 'hops:1': 1, 'pills': 1, 'notes': 1}, (1, 3))
     """
     tokens = list(bag)
-    places = sorted([tokens.index(token) for token in _BORDERS.intersection(bag)])  # few: no loop over all
+    starts = sorted([tokens.index(token) for token in _BORDERS.intersection(bag)])  # few: no loop over all
     gone: list[str] = []
     borders: list[int] = []
-    for place in places:
-        borders.append(place - len(gone))
-        if tokens[place] in _PARTS:
-            gone.append(tokens[place])
+    for start in starts:
+        borders.append(start - len(gone))
+        if tokens[start] in _PARTS:
+            gone.append(tokens[start])
     if gone:
         bag = dict(bag)
         for token in gone:
@@ -164,15 +164,15 @@ def bag_of_message(
 ) -> Bag:
     """Return the tokens of a message; with the results of the server of this name, if any, and those of its senders."""
     reader = _Reader(limits, pairs, characters)
-    found = outline(raw, limits)
-    reader.read_headers(found, authserv_id)
+    message = outline(raw, limits)
+    reader.read_headers(message, authserv_id)
     if correspondents is not None:
-        reader.add(correspondents.tokens(found.headers, authserv_id))
-    reader.read_parts(found.leaves, decode, 0)
-    is_no_mail = not found.headers and is_binary(raw)
-    if is_no_mail or (not reader.has_text and "empty" not in found.defects):
+        reader.add(correspondents.tokens(message.headers, authserv_id))
+    reader.read_parts(message.leaves, decode, 0)
+    is_no_mail = not message.headers and is_binary(raw)
+    if is_no_mail or (not reader.has_text and "empty" not in message.defects):
         reader.defects["no-text"] = None
-    reader.read_structure(found)
+    reader.read_structure(message)
     reader.add_characters()
     return reader.bag
 
@@ -218,11 +218,11 @@ class _Reader:
         if len(self.bag) >= self.limits.tokens:
             self.defects["many-tokens"] = None
 
-    def read_headers(self, found: Outline, authserv_id: str | None) -> None:
+    def read_headers(self, message: Outline, authserv_id: str | None) -> None:
         """Count the tokens of the message's headers."""
         tokens: list[str] = []
         routes = 0
-        for name, value in found.headers:
+        for name, value in message.headers:
             if b"=?" not in value and value.isascii():
                 text = value.decode("ascii")
             elif is_verdict(name):
@@ -236,9 +236,9 @@ class _Reader:
                 self.characters[0].add(f"{name}: {text[:MAX_OF_HEADER]}")
             if name in ("Received", "received", "RECEIVED"):
                 routes += 1
-        tokens += sender_tokens(found.headers)
+        tokens += sender_tokens(message.headers)
         if authserv_id is not None:
-            tokens += authentication_tokens(found.headers, authserv_id)
+            tokens += authentication_tokens(message.headers, authserv_id)
         tokens.append(f"hops:{min(routes, MAX_HOPS)}")
         self.add(tokens)
 
@@ -258,28 +258,7 @@ class _Reader:
 
     def read_parts(self, leaves: list[PartLeaf], decode: DecodeParts, depth: int) -> None:
         """Count the words of every part that holds text, by the number of encoded messages around it."""
-        readable: list[tuple[PartLeaf, str, bytes]] = []
-        encoded: list[Encoded] = []
-        places: list[int] = []
-        left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
-        for leaf in leaves:
-            kind = kind_of(leaf.media, leaf.name, _begin_of(leaf))
-            if not kind:
-                continue
-            if kind not in _READ_AS_TEXT and (leaf.is_cut or len(leaf.body) > left):
-                self.add([f"unread:{kind}"])
-                continue
-            body = self.canonical_body(leaf, left)
-            left -= len(body)
-            if leaf.encoding == "uuencode":
-                body = decoded_uuencode(body)
-            elif leaf.encoding and body:
-                places.append(len(readable))
-                encoded.append((leaf.encoding, body))
-            readable.append((leaf, kind, body))
-        if encoded:
-            for place, content in zip(places, decode(encoded), strict=True):
-                readable[place] = (*readable[place][:2], content)
+        readable = self.readable_parts(leaves, decode)
         # Of several forms of a text, the reader sees the last one with a page, neither attached nor blank.
         pages = {
             form
@@ -301,6 +280,34 @@ class _Reader:
             else:
                 self.read_attached(kind, body, is_seen=is_seen)
 
+    def readable_parts(
+        self, leaves: list[PartLeaf], decode: DecodeParts
+    ) -> list[tuple[PartLeaf, str, bytes]]:
+        """Return the parts that may hold text, with their kinds and decoded bodies."""
+        readable: list[tuple[PartLeaf, str, bytes]] = []
+        encoded: list[Encoded] = []
+        rows: list[int] = []
+        left = MAX_FULL_PARTS * MAX_DECODED * self.limits.text
+        for leaf in leaves:
+            kind = kind_of(leaf.media, leaf.name, _begin_of(leaf))
+            if not kind:
+                continue
+            if kind not in _READ_AS_TEXT and (leaf.is_cut or len(leaf.body) > left):
+                self.add([f"unread:{kind}"])
+                continue
+            body = self.canonical_body(leaf, left)
+            left -= len(body)
+            if leaf.encoding == "uuencode":
+                body = decoded_uuencode(body)
+            elif leaf.encoding and body:
+                rows.append(len(readable))
+                encoded.append((leaf.encoding, body))
+            readable.append((leaf, kind, body))
+        if encoded:
+            for row, content in zip(rows, decode(encoded), strict=True):
+                readable[row] = (*readable[row][:2], content)
+        return readable
+
     def begin_part(self) -> None:
         """Mark the beginning of a part, if one before has shown a text."""
         if self.has_text:
@@ -312,11 +319,11 @@ class _Reader:
         if depth > MAX_INNER:
             self.add(["unread:message"])
             return
-        found = outline(raw, self.limits)
-        self.defects.update({defect: None for defect in found.defects if f"defect:{defect}" in UNREAD})
-        self.read_title(found.headers)
-        self.read_parts(found.leaves, decode, depth)
-        self.add(self.tokens_of_leaves(found.leaves))
+        message = outline(raw, self.limits)
+        self.defects.update({defect: None for defect in message.defects if f"defect:{defect}" in UNREAD})
+        self.read_title(message.headers)
+        self.read_parts(message.leaves, decode, depth)
+        self.add(self.tokens_of_leaves(message.leaves))
 
     def read_attached(self, kind: str, data: bytes, *, is_seen: bool = True) -> None:
         """Count the words, links and names of files of an attached file; of an unseen one a few, as hidden ones."""
@@ -427,23 +434,23 @@ class _Reader:
 
     def read_words(self, text: str) -> None:
         """Count words, and pairs of neighbours."""
-        found = words_of(text, "", self.limits.word, self.limits.text)
-        self.add(found)
+        words = words_of(text, "", self.limits.word, self.limits.text)
+        self.add(words)
         if self.pairs:
-            self.add([f"{one} {two}" for one, two in pairwise(found)])
+            self.add([f"{one} {two}" for one, two in pairwise(words)])
 
-    def read_structure(self, found: Outline) -> None:
+    def read_structure(self, message: Outline) -> None:
         """Count types, encodings, charsets, names of files and defects."""
-        tokens = {f"mime:{found.media}": None}
-        for media in found.containers:
+        tokens = {f"mime:{message.media}": None}
+        for media in message.containers:
             tokens[f"mime:{media}"] = None
-        tokens.update(dict.fromkeys(self.tokens_of_leaves(found.leaves)))
-        if found.boundary:
-            tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
+        tokens.update(dict.fromkeys(self.tokens_of_leaves(message.leaves)))
+        if message.boundary:
+            tokens["boundary:" + _RUN.sub(_shape_of_run, message.boundary)[:24]] = None
         self.add(list(tokens))
         self.check_room()
         # Defects are rare and strong evidence: they count even in a full bag.
-        for defect in (*found.defects, *self.defects):
+        for defect in (*message.defects, *self.defects):
             self.bag[f"defect:{defect}"] = 1
 
     def tokens_of_leaves(self, leaves: list[PartLeaf]) -> list[str]:

@@ -60,9 +60,9 @@ def _own_style(name: str, attributes: str) -> Style:
 
 
 @lru_cache(maxsize=4096)
-def look_within(outer: Look, own: Style) -> Look:
+def look_within(outer: Look, inner: Style) -> Look:
     """Return the look of an element within another one."""
-    style = outer.style.under(own)
+    style = outer.style.under(inner)
     hidden = style.removed or (
         "size"
         if style.size is not None and style.size <= MAX_TINY

@@ -63,8 +63,8 @@ def hosts(text: str) -> list[str]:
     >>> hosts("from mx.example.com (unknown [10.1.2.3]) by localhost v1.2;")
     ['mx.example.com', '10.1.2.3']
     """
-    found: list[str] = hosts_of(text)
-    return found
+    names: list[str] = hosts_of(text)
+    return names
 
 
 def cut_urls(text: str) -> tuple[str, list[str]]:
@@ -76,31 +76,31 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
     ('See   now, or  ', ['http://example.com/buy', 'www.example.org'])
     """
     starts: list[int] = []
-    place, examined = text.find("://"), 0
-    while place >= 0 and len(starts) < MAX_ADDRESSES and examined < MAX_EXAMINED:
+    start, examined = text.find("://"), 0
+    while start >= 0 and len(starts) < MAX_ADDRESSES and examined < MAX_EXAMINED:
         examined += 1
-        before = text[max(place - 5, 0) : place].lower()
+        before = text[max(start - 5, 0) : start].lower()
         scheme = next((scheme for scheme in _SCHEMES if before.endswith(scheme)), None)
         if scheme is not None:
-            starts.append(place - len(scheme))
-        place = text.find("://", place + 3)
-    place = text.find("www.")
-    while place >= 0 and len(starts) < 2 * MAX_ADDRESSES:
-        starts.append(place)
-        place = text.find("www.", place + 4)
+            starts.append(start - len(scheme))
+        start = text.find("://", start + 3)
+    start = text.find("www.")
+    while start >= 0 and len(starts) < 2 * MAX_ADDRESSES:
+        starts.append(start)
+        start = text.find("www.", start + 4)
     if not starts:
         return text, []
     kept: list[str] = []
-    found: dict[str, None] = {}
+    urls: dict[str, None] = {}
     done = 0
     for start in sorted(starts):
         match = _REST.match(text, start) if start >= done else None
         if match is not None:
             kept.append(text[done:start])
-            found[match[0]] = None
+            urls[match[0]] = None
             done = match.end()
     kept.append(text[done:])
-    return " ".join(kept), list(found)
+    return " ".join(kept), list(urls)
 
 
 def bare_addresses(text: str) -> list[str]:
@@ -111,17 +111,17 @@ def bare_addresses(text: str) -> list[str]:
     >>> bare_addresses("Buy at shop.example.com/now or pills.biz, not ann@example.com or file.c, foo.de/page")
     ['shop.example.com/now', 'pills.biz', 'foo.de/page']
     """
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for count, match in enumerate(_DOMAIN.finditer(text)):
-        if count == MAX_EXAMINED or len(found) == MAX_ADDRESSES:
+        if count == MAX_EXAMINED or len(addresses) == MAX_ADDRESSES:
             break
         before = _HOST_BEFORE.search(text, max(match.start() - 100, 0), match.start())
         start = match.start() if before is None else before.start()
         if start == match.start() or (start and text[start - 1] in "@/:=._-"):
             continue
         rest = _REST.match(text, match.end()) if text.startswith("/", match.end()) else None
-        found[text[start : match.end() if rest is None else rest.end()]] = None
-    return list(found)
+        addresses[text[start : match.end() if rest is None else rest.end()]] = None
+    return list(addresses)
 
 
 def url_tokens(addresses: Iterable[str]) -> list[str]:
@@ -183,7 +183,7 @@ def _tokens_of(address: str) -> tuple[str, ...]:
     host, colon, _ = host.partition(":")
     if "%" in host:
         tokens.append("url:escaped")
-        host = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), host)
+        host = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), host)
     host = host.lower().rstrip(".,;:!?")[:100]
     if host:
         tokens += host_tokens("url", host)

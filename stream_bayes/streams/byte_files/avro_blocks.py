@@ -100,12 +100,12 @@ def _long(file: IO[bytes], may_end: bool = False) -> int | None:
 
 
 def _varint(value: int) -> bytes:
-    value, found = value << 1, bytearray()
+    value, encoded = value << 1, bytearray()
     while value >= 0x80:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def _metadata(file: IO[bytes]) -> dict[str, bytes]:

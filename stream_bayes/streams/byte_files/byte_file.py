@@ -84,8 +84,8 @@ class _Converted:
             data = self._inner.read(max(size, CONVERTED_AT_ONCE))
             self._ended = not data
             self._ready += self._decode(data, final=self._ended).encode("utf-8", "surrogatepass")
-        found, self._ready = self._ready[:size], self._ready[size:]
-        return found
+        chunk, self._ready = self._ready[:size], self._ready[size:]
+        return chunk
 
     def seek(self, offset: int, /) -> int:
         raise NotImplementedError
@@ -120,9 +120,9 @@ class Generated:
             if piece is None:
                 break
             self._ready += piece
-        found = bytes(self._ready[:size])
+        chunk = bytes(self._ready[:size])
         del self._ready[:size]
-        return found
+        return chunk
 
     def seek(self, offset: int, /) -> int:
         raise NotImplementedError

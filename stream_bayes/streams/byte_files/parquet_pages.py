@@ -118,10 +118,10 @@ def _decompressed(data: bytes, size: int, codec: str) -> bytes:
 
     name = {"LZ4": "lz4_raw"}.get(codec, codec.lower())
     try:
-        found: bytes = pyarrow.decompress(data, size, name, asbytes=True)
+        page: bytes = pyarrow.decompress(data, size, name, asbytes=True)
     except (OSError, ValueError) as error:
         raise BadValue(f"a page cannot be decompressed by {codec}: {error}") from None
-    return found
+    return page
 
 
 def _after_levels(data: bytes, header: _PageHeader, column: ColumnSchema) -> int:

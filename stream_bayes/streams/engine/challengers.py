@@ -133,13 +133,13 @@ class Challengers:
         """Freeze the states. Return a function that makes their sections, later and in any thread."""
         running = {name: each for name, each in self.by_name.items() if each.failure is None}
         frozen = {name: each.step.freeze() for name, each in running.items()}
-        own = {
+        entries = {
             name: {"learner": each.step.model.name, "settings": each.settings, "since": each.since}
             for name, each in running.items()
         }
 
         def sections() -> dict[str, dict[str, Any]]:
-            states: dict[str, dict[str, Any]] = {SECTION: own} if own else {}
+            states: dict[str, dict[str, Any]] = {SECTION: entries} if entries else {}
             for name, made in frozen.items():
                 states |= {f"{PREFIX}{name}-{part}": state for part, state in made().items()}
             return states
@@ -156,9 +156,9 @@ class Challengers:
         """
         self.start_at(processed)
         saved = sections.pop(SECTION, {})
-        for name, own in saved.items():
+        for name, entry in saved.items():
             with refusing_bad_state():
-                settings, since = own["settings"], own["since"]
+                settings, since = entry["settings"], entry["since"]
                 expect(
                     type(since) is int and 0 <= since <= processed, f"challenger {name}: since is {since!r}"
                 )
@@ -192,9 +192,9 @@ def promoted(snapshot: Snapshot, name: str) -> Snapshot:
     sections: dict[str, Any] = dict(snapshot.sections)
     saved = dict(sections.get(SECTION, {}))
     if name not in saved:
-        held = ", ".join(saved) or "none"
+        names = ", ".join(saved) or "none"
         raise NoSnapshot(
-            f"the newest snapshot holds no challenger {name!r}, but {held}: run the pipeline with it first"
+            f"the newest snapshot holds no challenger {name!r}, but {names}: run the pipeline with it first"
         )
     rising, falling = (
         sections_of(sections, name),

@@ -61,19 +61,19 @@ def obey(
             challenger.redrive(lambda each: _redrive(command, each, read_again))
         return
     try:
-        found = find_samples(step, span, history, read_again)
+        samples = find_samples(step, span, history, read_again)
     except (NotSupported, SourceError) as error:
         _refuse(step, command, str(error))
         return
     try:
-        step.unlearn(*found)
+        step.unlearn(*samples)
     except StreamBayesError as error:
         _refuse(step, command, f"a sample of the span is not held as the log has it: {error}")
         return
     logger.info(
         "unlearned %d samples, %d of them read again, at position %d of %s",
-        found.total,
-        len(found.read_again),
+        samples.total,
+        len(samples.read_again),
         command.position,
         command.partition.source,
     )
@@ -83,12 +83,12 @@ def obey(
 
 def _redrive(command: Event, step: Step, read_again: ReadAgain) -> None:
     """Process the records behind the dead letters of a step again; some may become letters again."""
-    places = step.dead_letters.take_places()
-    if places is None:
+    letters = step.dead_letters.take_positions()
+    if letters is None:
         _refuse(step, command, "there were more dead letters than are remembered; rebuild instead")
         return
-    own = {part: at for part, at in places.items() if part != command.partition}
-    ranges = Ranges({part: [(at, at + 1, 1) for at in positions] for part, positions in own.items()})
+    others = {part: at for part, at in letters.items() if part != command.partition}
+    ranges = Ranges({part: [(at, at + 1, 1) for at in positions] for part, positions in others.items()})
     records = list(read_again(ranges)) if ranges else []
     logger.info("%d records behind dead letters are processed again", len(records))
     if len(records) < ranges.records:
@@ -129,7 +129,7 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
     if not ranges:
         return SpanSamples(remembered, [])
     _raise_if(step.model.unlearning_fault(is_read_again=True))
-    if step.dead_letters.places is None:
+    if step.dead_letters.refused is None:
         raise NotSupported(
             "more events became dead letters than are remembered, so that those that were learned are not certain"
         )
@@ -151,13 +151,13 @@ def find_samples(step: Step, span: Span, history: History, read_again: ReadAgain
         is_whole=reach is None,
     )
     rejoin.add(map(step.with_read_label, _all_of(ranges, read_again)))
-    found = rejoin.samples(lambda key: pending is not None and pending.is_held(key))
+    rejoined = rejoin.samples(lambda key: pending is not None and pending.is_held(key))
     if rejoin.doubtful:
         raise NotSupported(
             f"{rejoin.doubtful:,} samples of the span have a key that was used more than once, and are no longer "
             "remembered: which sample a label belonged to is not certain; raise labels.most_correctable"
         )
-    return SpanSamples(remembered, found)
+    return SpanSamples(remembered, rejoined)
 
 
 def _reach(pending: Pending, span: Span) -> float | None:

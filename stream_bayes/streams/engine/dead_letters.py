@@ -24,7 +24,7 @@ __all__ = ["DETAILS", "NOT_UNLEARNED", "NO_PENDING", "REASONS", "REFUSED", "Dead
 
 HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
 MIN_RECORDS = 100  # before the share of dead letters is checked
-MOST_PLACES = 10_000  # of refused events
+MOST_REMEMBERED = 10_000  # positions of refused events
 MAX_RAW_BYTES = 65_536  # of a record, in its dead letter
 
 DETAILS = {
@@ -67,11 +67,11 @@ class DeadLetters:
         Their number by reason.
     last
         Position and detail of the last one by reason, in this run.
-    places
-        The places of decoded events among them, with True for a label that no sample came for; None once there were
+    refused
+        The positions of decoded events among them, with True for a label that no sample came for; None once there were
         more than are kept.
     undecoded
-        The places of the records among them that could not be decoded; None once there were more than are kept.
+        The positions of the records among them that could not be decoded; None once there were more than are kept.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class DeadLetters:
         self.letters: list[DeadLetter] = []
         self.counts: dict[str, int] = {}
         self.last: dict[str, tuple[Position, str]] = {}
-        self.places: dict[tuple[str, int, Position], bool] | None = {}
+        self.refused: dict[tuple[str, int, Position], bool] | None = {}
         self.undecoded: set[tuple[str, int, Position]] | None = set()
         self._weight = 0.0  # of the letters so far, each fading
         self._at = 0  # number of records when it was computed
@@ -102,39 +102,39 @@ class DeadLetters:
             If the share of dead letters is above the limit.
         """
         source, partition = record.partition
-        place = (record.key, source, partition, record.position, record.time)
-        self.letters.append(DeadLetter(*place, reason, detail, raw[:MAX_RAW_BYTES]))
+        origin = (record.key, source, partition, record.position, record.time)
+        self.letters.append(DeadLetter(*origin, reason, detail, raw[:MAX_RAW_BYTES]))
         self.counts[reason] = self.counts.get(reason, 0) + 1
         self.last[reason] = (record.position, detail)
-        if self.places is not None and isinstance(record, Event):
+        if self.refused is not None and isinstance(record, Event):
             is_unused = reason == RefusalReason.LABEL_WITHOUT_SAMPLE.value
-            self.places[source, partition, record.position] = is_unused
-            if len(self.places) > MOST_PLACES:
-                self.places = None
+            self.refused[source, partition, record.position] = is_unused
+            if len(self.refused) > MOST_REMEMBERED:
+                self.refused = None
         elif self.undecoded is not None and not isinstance(record, Event):
             self.undecoded.add((source, partition, record.position))
-            if len(self.undecoded) > MOST_PLACES:
+            if len(self.undecoded) > MOST_REMEMBERED:
                 self.undecoded = None
         if self.max_share < 1.0:
             self._check_share(record, processed, detail)
 
     def holds(self, event: Event) -> bool:
-        """Return True if an event is among those that were refused. Call it only while `places` are known."""
-        return self.places is not None and (*event.partition, event.position) in self.places
+        """Return True if an event is among those that were refused. Call it only while `refused` is not None."""
+        return self.refused is not None and (*event.partition, event.position) in self.refused
 
     def holds_unused(self, event: Event) -> bool:
         """Return True if an event is a label without a sample."""
-        return self.places is not None and self.places.get((*event.partition, event.position), False)
+        return self.refused is not None and self.refused.get((*event.partition, event.position), False)
 
-    def take_places(self) -> dict[Partition, list[Position]] | None:
-        """Forget the places of all dead letters, and return them in order; None if there were more than are kept."""
-        if self.places is None or self.undecoded is None:
+    def take_positions(self) -> dict[Partition, list[Position]] | None:
+        """Forget the positions of all dead letters, and return them in order; None if there were more than are kept."""
+        if self.refused is None or self.undecoded is None:
             return None
-        found: dict[Partition, list[Position]] = {}
-        for source, partition, position in sorted({*self.places, *self.undecoded}):
-            found.setdefault(Partition(source, partition), []).append(position)
-        self.places, self.undecoded = {}, set()
-        return found
+        positions: dict[Partition, list[Position]] = {}
+        for source, partition, position in sorted({*self.refused, *self.undecoded}):
+            positions.setdefault(Partition(source, partition), []).append(position)
+        self.refused, self.undecoded = {}, set()
+        return positions
 
     def clear(self) -> None:
         """Drop the letters, once they have been written."""
@@ -157,28 +157,28 @@ class DeadLetters:
 
     def state(self) -> dict[str, Any]:
         """Return counters and share as JSON values; `load` is the inverse."""
-        places = (
+        refused = (
             None
-            if self.places is None
-            else sorted([*place, is_unused] for place, is_unused in self.places.items())
+            if self.refused is None
+            else sorted([*origin, is_unused] for origin, is_unused in self.refused.items())
         )
         return {
             "counts": dict(sorted(self.counts.items())),
             "weight": self._weight,
             "at": self._at,
-            "places": places,
+            "places": refused,
             "undecoded": None if self.undecoded is None else sorted(map(list, self.undecoded)),
         }
 
     @staticmethod
     def check(state: Mapping[str, Any]) -> None:
         """Raise an error for a state that `state` did not make."""
-        weight, at, places = state["weight"], state["at"], state["places"]
+        weight, at, refused = state["weight"], state["at"], state["places"]
         expect(len(state) == 5, f"dead letters hold {sorted(state)}")
         for source, partition, position in state["undecoded"] or ():
             sound = isinstance(source, str) and type(partition) is type(position) is int
             expect(sound, f"dead letters are of {(source, partition, position)!r}")
-        for source, partition, position, is_unused in places or ():
+        for source, partition, position, is_unused in refused or ():
             sound = isinstance(source, str) and type(partition) is type(position) is int
             expect(
                 sound and type(is_unused) is bool, f"dead letters are of {(source, partition, position)!r}"
@@ -192,10 +192,10 @@ class DeadLetters:
     def load(self, state: Mapping[str, Any]) -> None:
         """Load a state that was checked."""
         self.counts, self._weight, self._at = dict(state["counts"]), state["weight"], state["at"]
-        places = state["places"]
+        refused = state["places"]
         undecoded = state["undecoded"]
         self.undecoded = None if undecoded is None else set(map(tuple, undecoded))
-        self.places = None if places is None else {tuple(row[:3]): row[3] for row in places}
+        self.refused = None if refused is None else {tuple(row[:3]): row[3] for row in refused}
 
 
 def event_json(event: Event) -> bytes:

@@ -239,9 +239,8 @@ class Engine:
                 )
                 return self.progress
             self._running = True
-            level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
             logger.log(
-                level,
+                logging.INFO if self.delivery == "exactly once" else logging.WARNING,
                 "starts after %d records; each result is written %s",
                 self.step.processed,
                 self.delivery,
@@ -257,19 +256,8 @@ class Engine:
                 starter()
             while not self._stopping and (until is None or self.step.processed < until):
                 room = self.batch if until is None else min(self.batch, until - self.step.processed)
-                try:
-                    records = self.source.poll(room)
-                except Exhausted:
+                if not self._poll_and_process(room):
                     break
-                if records:
-                    self._process(records)
-                elif not self.step.model.work():
-                    self._sleep(IDLE_SECONDS)
-                if self.recovery is not None:
-                    self.recovery.maintain(self.positions)
-                for attendant in self._attendants:
-                    attendant()
-                self._save_when_due()
                 if log is not None and ((self._is_aside and self._is_beyond(end)) or log.has_reached(end)):
                     if self._is_aside and (later := self._saved_meanwhile()):
                         end = {part: min(at, later.get(part, at)) for part, at in log.fetch_end().items()}
@@ -282,19 +270,40 @@ class Engine:
                 logger.warning("stopped before the rebuild had caught up: nothing was changed")
                 return self.progress
             self._adopt()
-            self.times.report()
-            if self.step.held:
-                logger.warning(
-                    "%d samples or labels are not learned yet: the time of the stream starts with the second or third "
-                    "record, and with it the model",
-                    self.step.held,
-                )
+            self._report_end()
             self._finish()
             logger.info("ends after %d records", self.step.processed)
         finally:
             self._running = self._stopping = self._is_aside = False
             self._close()
         return self.progress
+
+    def _poll_and_process(self, room: int) -> bool:
+        """Process the next records, or wait a moment if there are none. Return False at the end of the source."""
+        try:
+            records = self.source.poll(room)
+        except Exhausted:
+            return False
+        if records:
+            self._process(records)
+        elif not self.step.model.work():
+            self._sleep(IDLE_SECONDS)
+        if self.recovery is not None:
+            self.recovery.maintain(self.positions)
+        for attendant in self._attendants:
+            attendant()
+        self._save_when_due()
+        return True
+
+    def _report_end(self) -> None:
+        """Warn of wrong times, and of samples that were not learned for want of a time."""
+        self.times.report()
+        if self.step.held:
+            logger.warning(
+                "%d samples or labels are not learned yet: the time of the stream starts with the second or third "
+                "record, and with it the model",
+                self.step.held,
+            )
 
     @property
     def progress(self) -> Progress:
@@ -413,12 +422,7 @@ class Engine:
         recovery = self.recovery
         drifts: list[DriftEntry] = []
         if rebuild and recovery is not None and recovery.replays_rebuild:
-            self.positions = dict(self.source.positions)
-            drifts = self._catch_up(recovery.catch_up())
-            while not self._stopping and self._saved_meanwhile():
-                drifts += self._catch_up(recovery.catch_up())
-            if not self._stopping:
-                self._check_not_smaller()
+            drifts = self._rebuild_from_log(recovery)
         elif rebuild and not self._stopping and (recovery is None or point is not None):
             self._start_aside(point)
             return True
@@ -444,6 +448,16 @@ class Engine:
             if self._writer is not None:
                 self._save_now(self._writer)
         return True
+
+    def _rebuild_from_log(self, recovery: Recovery) -> list[DriftEntry]:
+        """Learn what is committed, until the earlier worker has saved nothing more meanwhile. Return the drifts."""
+        self.positions = dict(self.source.positions)
+        drifts = self._catch_up(recovery.catch_up())
+        while not self._stopping and self._saved_meanwhile():
+            drifts += self._catch_up(recovery.catch_up())
+        if not self._stopping:
+            self._check_not_smaller()
+        return drifts
 
     def _take_over(self, rebuild: bool) -> None:
         """Own the store, and end what an earlier worker began to replace."""
@@ -566,12 +580,12 @@ class Engine:
         if self.store is None:
             return None
         try:
-            found = self.store.latest()
+            newest = self.store.latest()
         except NoSnapshot:
             if not rebuild:
                 raise
             return None
-        return None if found is None else found.snapshot
+        return None if newest is None else newest.snapshot
 
     def _resume_point(self, snapshot: Snapshot | None) -> ResumePoint | None:
         """Return what recovery needs of a snapshot; None without one."""
@@ -591,10 +605,10 @@ class Engine:
             If the command would be refused.
         """
         try:
-            found = None if self.store is None else self.store.latest()
-            if found is None:
+            newest = None if self.store is None else self.store.latest()
+            if newest is None:
                 raise NoSnapshot("there are no snapshots of this pipeline: it has learned nothing")
-            self._load(found.snapshot)
+            self._load(newest.snapshot)
             samples = find_samples(self.step, span, self.history, self._read_again)
             self.step.unlearn(*samples)  # of this process alone
             return samples
@@ -773,16 +787,16 @@ class Engine:
             },
         }
         sections, challengers = self.step.freeze(), self.challengers.freeze()
-        own: dict[str, Any] = {SETTINGS: self.settings, HISTORY: self.history.state()}
+        of_run: dict[str, Any] = {SETTINGS: self.settings, HISTORY: self.history.state()}
         self._has_unlearned = False  # a replay need not read again what a snapshot holds
         if self.recovery is not None:
-            own[LOG] = dict(self.recovery.identity)
+            of_run[LOG] = dict(self.recovery.identity)
         elif read := marks_state(self.source, self.positions):
-            own[LOG] = {READ: read}
+            of_run[LOG] = {READ: read}
         if ends := ends_state(self._sinks):
-            own[ENDS] = ends
+            of_run[ENDS] = ends
         self.schedule.mark_taken(self.step.processed, self._clock())
-        self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))
+        self._writer.write(lambda: Snapshot(sections=sections() | challengers() | of_run, **frozen))
 
 
 def _is_command(record: Record) -> bool:

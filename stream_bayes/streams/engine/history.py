@@ -56,8 +56,8 @@ class Ranges:
         firsts = self._firsts.get(record.partition)
         if firsts is None:
             return False
-        place = bisect_right(firsts, record.position) - 1
-        return place >= 0 and record.position < self._rows[record.partition][place][1]
+        index = bisect_right(firsts, record.position) - 1
+        return index >= 0 and record.position < self._rows[record.partition][index][1]
 
 
 class History:
@@ -109,8 +109,8 @@ class History:
             part[0].append(record)
             part[1].append(time)
         starts = {each.partition: each.start for each in slices}
-        for partition, (own, own_times) in parts.items():
-            self._rows_of(partition).add(own, own_times, starts[partition])
+        for partition, (part_records, part_times) in parts.items():
+            self._rows_of(partition).add(part_records, part_times, starts[partition])
 
     def _rows_of(self, partition: Partition) -> _HistoryRows:
         rows = self._partitions.get(partition)
@@ -119,13 +119,13 @@ class History:
         return rows
 
     def _check_order(self, times: Sequence[float | None]) -> None:
-        known: Any = times if None not in times else [time for time in times if time is not None]
-        if not known:
+        event_times: Any = times if None not in times else [time for time in times if time is not None]
+        if not event_times:
             return
         latest = self._latest
-        if known != sorted(known) or (latest is not None and known[0] < latest):
+        if event_times != sorted(event_times) or (latest is not None and event_times[0] < latest):
             self.is_in_order = False
-        newest = max(known)
+        newest = max(event_times)
         self._latest = newest if latest is None else max(latest, newest)
 
     @property
@@ -199,10 +199,10 @@ class _HistoryRows:
         """Add records that begin at a position; bytes between two records belong to the second."""
         for first, count in self._pieces(len(records), start):
             begin = start if first == 0 else records[first - 1].after
-            known: Any = times[first : first + count]
-            if None in known:
-                known = [time for time in known if time is not None]
-            low, high = (float(min(known)), float(max(known))) if known else (None, None)
+            event_times: Any = times[first : first + count]
+            if None in event_times:
+                event_times = [time for time in event_times if time is not None]
+            low, high = (float(min(event_times)), float(max(event_times))) if event_times else (None, None)
             self._extend(begin, records[first + count - 1].after, count, low, high)
             if len(self.rows) > self.most_rows:  # here, so that rows do not depend on batches
                 self._halve()

@@ -30,12 +30,12 @@ class ModelTime:
     def __init__(self, clock: StreamTime, *, takes_labels: bool) -> None:
         self.clock = clock
         self._takes_labels = takes_labels
-        self._held: list[tuple[Event, Payload]] = []  # with the prediction of a sample
+        self._waiting: list[tuple[Event, Payload]] = []  # with the prediction of a sample
 
     @property
     def held(self) -> int:
         """The number of samples and labels that wait."""
-        return len(self._held)
+        return len(self._waiting)
 
     def advance(self, events: Sequence[Event]) -> list[float | None]:
         """Advance the clock by samples; return the times that they count at."""
@@ -51,36 +51,36 @@ class ModelTime:
 
     def hold(self, event: Event, prediction: Any) -> None:
         """Hold a sample with its label and its prediction."""
-        self._held.append((keepable(event), plain(prediction)))
+        self._waiting.append((keepable(event), plain(prediction)))
 
     def holds_label(self, event: Event) -> bool:
         """Hold a label or a correction if samples with times came before it; return False if it need not wait."""
         waits = event.kind is not SAMPLE and self.clock.seen and not self.clock.has_started
-        if not waits or len(self._held) >= MOST_HELD or not isinstance(sound := admitted(event), Event):
+        if not waits or len(self._waiting) >= MOST_HELD or not isinstance(sound := admitted(event), Event):
             return False
-        self._held.append((without_features(sound), None))
+        self._waiting.append((without_features(sound), None))
         return True
 
     def release(self) -> list[tuple[Event, Payload]]:
         """Return what waited, in its order, if the clock has started: nothing of it counts before its first time."""
-        if not self._held or not self.clock.has_started:
+        if not self._waiting or not self.clock.has_started:
             return []
-        held, self._held = self._held, []
-        return held
+        waiting, self._waiting = self._waiting, []
+        return waiting
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON values."""
-        held = [[event_state(event), tagged_payload(prediction)] for event, prediction in self._held]
-        return {"clock": self.clock.state(), "held": held}
+        waiting = [[event_state(event), tagged_payload(prediction)] for event, prediction in self._waiting]
+        return {"clock": self.clock.state(), "held": waiting}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Load a saved state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
-            held = [
+            waiting = [
                 (loaded_event(event), untagged_payload(prediction)) for event, prediction in state["held"]
             ]
-            for event, _ in held:
+            for event, _ in waiting:
                 is_sample = event.kind is SAMPLE
                 expect(event.y is not None if is_sample else self._takes_labels, "it holds what is no sample")
             self.clock.load(state["clock"])
-        self._held = held
+        self._waiting = waiting

@@ -38,22 +38,22 @@ class NewestAnswers:
     def __init__(self, most: int = 100) -> None:
         self.most = most
         self._batches: deque[Answered] = deque()
-        self._held = 0
+        self._event_count = 0
         self._dropped = 0
 
     def add(self, events: list[Event], answers: BatchAnswers, version: ModelVersion) -> None:
         """Add a batch."""
         batches = self._batches
         batches.append(Answered(events, answers, version))
-        self._held += len(events)
-        while self._held - len(batches[0].events) >= self.most:
+        self._event_count += len(events)
+        while self._event_count - len(batches[0].events) >= self.most:
             oldest = len(batches.popleft().events)
-            self._held -= oldest
+            self._event_count -= oldest
             self._dropped += oldest
 
     def collect(self) -> tuple[list[Answered], int]:
         """Return the batches, oldest first, and the number of events dropped before them; hold none of them now."""
         batches, dropped = list(self._batches), self._dropped
         self._batches.clear()
-        self._held = self._dropped = 0
+        self._event_count = self._dropped = 0
         return batches, dropped

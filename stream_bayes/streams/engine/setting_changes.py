@@ -9,7 +9,7 @@ __all__ = ["changes_text", "differences", "setting_text"]
 
 
 def differences(
-    saved: Mapping[str, Any], own: Mapping[str, Any], path: str = ""
+    saved: Mapping[str, Any], present: Mapping[str, Any], path: str = ""
 ) -> list[tuple[str, Any, Any]]:
     """Return the path, old and new value of each setting that differs; `...` if it is not given. Of a table that came
     or went, that alone.
@@ -20,8 +20,8 @@ def differences(
     [('model.learner', 'TAN', 'AODE'), ('model.strength', Ellipsis, 1.0)]
     """
     changes = []
-    for key in [*saved, *(key for key in own if key not in saved)]:
-        before, now = saved.get(key, ...), own.get(key, ...)
+    for key in [*saved, *(key for key in present if key not in saved)]:
+        before, now = saved.get(key, ...), present.get(key, ...)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
             changes += differences(before, now, f"{path}{key}.")
         elif before != now:

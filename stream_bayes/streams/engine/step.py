@@ -231,14 +231,14 @@ class Step:
     def collect_outputs(self) -> list[Any]:  # of `output_class`: a union would burden all who read labels
         """Return the outputs since `clear_results`."""
         for events, answers, version, intervals, sets in self._answered:
-            places = [event.partition for event in events]
+            parts = [event.partition for event in events]
             if self._numbers is not None:
-                for event, place, answer in zip(events, places, answers.named(str), strict=True):
+                for event, part, answer in zip(events, parts, answers.named(str), strict=True):
                     if self._numbers.has_targets:
                         self._outputs.append(_targets_output(event, answer, version))
                         continue
                     mean, low, high = (_finite(answer.get(name)) for name in ("mean", "low", "high"))
-                    at = (event.key, place.source, place.partition, event.position, event.time)
+                    at = (event.key, part.source, part.partition, event.position, event.time)
                     self._outputs.append(NumberOutput(*at, mean, low, high, version))
                 continue
             further: list[Iterable[Any]] = [repeat(SCHEMA_VERSION)]
@@ -253,8 +253,8 @@ class Step:
             self._outputs += map(
                 self.output_class,
                 [event.key for event in events],
-                [place.source for place in places],
-                [place.partition for place in places],
+                [part.source for part in parts],
+                [part.partition for part in parts],
                 [event.position for event in events],
                 [event.time for event in events],
                 answers.decide(self.model.decide),
@@ -492,8 +492,8 @@ class Step:
         intervals = self._intervals(event)
         if event.y is None:
             answer = self.model.answer(event.x)
-            if (held := self.model.hold(event.x)) is not event.x:
-                action = Predict(replace(event, x=held))
+            if (features := self.model.hold(event.x)) is not event.x:
+                action = Predict(replace(event, x=features))
             todo = pending.predicted(action, self._with_sets(answer))
             if not any(isinstance(next_action, Refuse) for next_action in todo):
                 self._add_answer(event, answer, version, intervals)
@@ -660,13 +660,13 @@ class Step:
 
         The stream waits only for the copies that are made now.
         """
-        own = {
+        counters = {
             "processed": self.processed,
             "learned": self.learned,
             "unlearned": self.unlearned,
             "dead_letters": self.dead_letters.state(),
         }
-        states = {"step": own, **{name: part.state() for name, part in self._parts().items()}}
+        states = {"step": counters, **{name: part.state() for name, part in self._parts().items()}}
         model = self.model.freeze()
         waiting = None if self.pending is None else self.pending.content()
 
@@ -707,18 +707,25 @@ class Step:
                 set(sections) | {"sets"} == kept | {"sets"},
                 f"it has the sections {sorted(sections)}, expected {sorted(kept)}",
             )
-            own = sections["step"]
+            counters = sections["step"]
             for name in ("processed", "learned", "unlearned"):
-                expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
-            DeadLetters.check(own["dead_letters"])
+                expect(
+                    type(counters[name]) is int and 0 <= counters[name] < 2**62,
+                    f"{name} is {counters[name]!r}",
+                )
+            DeadLetters.check(counters["dead_letters"])
         self.load_model(sections["model"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
         for name, part in parts.items():  # the time after what waits for labels: its clock may be theirs
             if name in sections:
                 part.load(sections[name])
-        self.processed, self.learned, self.unlearned = own["processed"], own["learned"], own["unlearned"]
-        self.dead_letters.load(own["dead_letters"])
+        self.processed, self.learned, self.unlearned = (
+            counters["processed"],
+            counters["learned"],
+            counters["unlearned"],
+        )
+        self.dead_letters.load(counters["dead_letters"])
 
 
 def _losses_of(numbers: ServedNumbers | None) -> Losses | NumberLosses | TargetErrors:
@@ -728,10 +735,10 @@ def _losses_of(numbers: ServedNumbers | None) -> Losses | NumberLosses | TargetE
 
 
 def _targets_output(event: Event, answers: Mapping[str, Any], version: ModelVersion) -> TargetsOutput:
-    place = event.partition
+    part = event.partition
     predictions = {name: answer["mean"] for name, answer in answers.items()}
     intervals = {name: (_finite(answer["low"]), _finite(answer["high"])) for name, answer in answers.items()}
-    at = (event.key, place.source, place.partition, event.position, event.time)
+    at = (event.key, part.source, part.partition, event.position, event.time)
     return TargetsOutput(*at, predictions, intervals, version)
 
 
@@ -746,14 +753,14 @@ def _added(model: Served) -> int:
 
 def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record]:
     """Yield the records in order, with consecutive samples as one list."""
-    given = list(records)
-    if set(map(type, given)) == {Event}:
-        events = cast("list[Event]", given)
+    whole = list(records)
+    if set(map(type, whole)) == {Event}:
+        events = cast("list[Event]", whole)
         if [event.kind for event in events].count(SAMPLE) == len(events):  # as in nearly every batch
             yield events
             return
     samples: list[Event] = []
-    for record in given:
+    for record in whole:
         if isinstance(record, Event) and record.kind is SAMPLE:
             samples.append(record)
             continue

@@ -63,7 +63,7 @@ class PlainCells:
         i: cython.Py_ssize_t = 0
         begin: cython.Py_ssize_t = 0  # of the cell
         first: cython.Py_ssize_t = 0  # byte of the line
-        found: cython.Py_ssize_t = 0  # cells of the line
+        column: cython.Py_ssize_t = 0  # cells of the line
         hashed: cython.ulonglong = BASIS
         if n == 0 or view[n - 1] != NEWLINE:
             return None
@@ -71,18 +71,18 @@ class PlainCells:
             c = view[i]
             if c == self.delimiter:
                 cells.append(self.text(data, view, begin, i, hashed))
-                found += 1
+                column += 1
             elif c == NEWLINE or c == RETURN:
                 end = i
                 if c == RETURN:
                     i += 1
                     if i == n or view[i] != NEWLINE:
                         return None
-                if end == first or found + 1 != self.width or i + 1 - first > self.limit:
+                if end == first or column + 1 != self.width or i + 1 - first > self.limit:
                     return None
                 cells.append(self.text(data, view, begin, end, hashed))
                 lengths.append(i + 1 - first)
-                found = 0
+                column = 0
                 first = i + 1
             elif c == QUOTE:
                 return None

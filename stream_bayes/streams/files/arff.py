@@ -109,7 +109,7 @@ class ARFFSource(FileSource):
         encoding: str = "utf-8",
         schema: Schema | None = None,
     ) -> None:
-        self._given = schema
+        self._declared = schema
         self.fields = Fields() if fields is None else fields
         self.misfits: dict[str, Misfits] = {}
         self._attributes: list[Attribute] = []
@@ -150,10 +150,10 @@ class ARFFSource(FileSource):
         return None
 
     def _attribute(self, line: str, number: int) -> Attribute:
-        found = NAME.fullmatch(line[len("@attribute") :])
-        if found is None:
+        match = NAME.fullmatch(line[len("@attribute") :])
+        if match is None:
             raise SourceError(f"{self.path}, line {number}: expected @attribute NAME TYPE, got {line[:60]!r}")
-        name, kind = _text(found.group(1, 2, 3)), found.group(4).strip()
+        name, kind = _text(match.group(1, 2, 3)), match.group(4).strip()
         if kind.startswith("{"):
             values = tuple(dict.fromkeys(_cells(kind[1:].rpartition("}")[0])))
             return Attribute(name, values, False)
@@ -178,7 +178,7 @@ class ARFFSource(FileSource):
         classes = next((each.values for each in attributes if each.name == target), None)
         features = {name: spec for name, spec in specs.items() if self.fields.is_feature(name)}
         by_heading = Schema(features, classes=classes, target=self.fields.label_name(features))
-        self.schema = by_heading if self._given is None else self._given
+        self.schema = by_heading if self._declared is None else self._declared
         try:
             names = [attribute.name for attribute in attributes]
             self._columns = CSVColumns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)
@@ -211,16 +211,16 @@ class ARFFSource(FileSource):
         width = len(self._attributes)
         if line.startswith("{"):
             cells = [attribute.default for attribute in self._attributes]
-            content, place = line[1:].rpartition("}")[0].strip(), 0
-            while place < len(content):
-                found = SPARSE.match(content, place)
-                if found is None or int(found[1]) >= width:
+            content, start = line[1:].rpartition("}")[0].strip(), 0
+            while start < len(content):
+                match = SPARSE.match(content, start)
+                if match is None or int(match[1]) >= width:
                     raise undecodable(
                         DecodeReason.RAGGED,
                         f"expected a sparse row of INDEX VALUE, with indices below {width}",
                     )
-                cells[int(found[1])] = _text(found.group(2, 3, 4))
-                place = found.end()
+                cells[int(match[1])] = _text(match.group(2, 3, 4))
+                start = match.end()
             return cells
         cells = _cells(line)
         if len(cells) == width + 1 and not cells[-1]:
@@ -240,17 +240,17 @@ def _cells(line: str) -> list[str]:
     """
     if "'" not in line and '"' not in line:
         return [cell.strip() for cell in line.split(",")]
-    cells, place = [], 0
-    while place < len(line):
-        found = QUOTED.match(line, place)
-        if found is None:
+    cells, start = [], 0
+    while start < len(line):
+        match = QUOTED.match(line, start)
+        if match is None:
             raise undecodable(
                 DecodeReason.UNCLOSED_QUOTE, "expected cells between commas, with quotes closed"
             )
-        cells.append(_text(found.group(1, 2, 3)))
-        if found.end() == place:
+        cells.append(_text(match.group(1, 2, 3)))
+        if match.end() == start:
             break
-        place = found.end()
+        start = match.end()
     return cells
 
 

@@ -143,8 +143,8 @@ def kinds_of(schema: Mapping[str, Any], named: Mapping[str, Any], prefix: str = 
             for record in records:
                 kinds |= kinds_of(record, named, f"{name}.")
         else:
-            found = {_kind_of(kind) for kind in types}
-            kinds[name] = found.pop() if len(found) == 1 else _mixed(found)
+            distinct = {_kind_of(kind) for kind in types}
+            kinds[name] = distinct.pop() if len(distinct) == 1 else _mixed(distinct)
     return kinds
 
 

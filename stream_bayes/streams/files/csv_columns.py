@@ -76,9 +76,9 @@ class CSVColumns:
         # Each of the files that were put together may have begun with a mark of its encoding.
         self._first_names = {heading[0], BYTE_ORDER_MARK + heading[0]} if self._heading else set()
         self.fields = fields.with_schema(schema)
-        self._place = {name: place for place, name in enumerate(names)}  # there may be 10,000 of them
-        if len(self._place) < len(names):
-            twice = sorted({name for place, name in enumerate(names) if self._place[name] != place})
+        self._index = {name: index for index, name in enumerate(names)}  # there may be 10,000 of them
+        if len(self._index) < len(names):
+            twice = sorted({name for index, name in enumerate(names) if self._index[name] != index})
             raise SchemaError(
                 f"column names must be unique, but these are repeated: {shown(twice)}"
                 + (self._headless_hint() or "; if the first line is data: --no-header")
@@ -91,13 +91,13 @@ class CSVColumns:
         }.items():
             self._check_there(what, wanted)
         # The file may well be without labels where only the schema names the target.
-        roles = {role: name for role, name in self.fields.roles.items() if name in self._place}
+        roles = {role: name for role, name in self.fields.roles.items() if name in self._index}
         features = [name for name in names if self.fields.is_feature(name)]
         if schema is not None:
             features = self._declared(features, schema)
         absent = frozenset(missing)
         self._roles = {
-            role: (self._place[name], _role_cells(role, self.fields, absent, schema))
+            role: (self._index[name], _role_cells(role, self.fields, absent, schema))
             for role, name in roles.items()
         }
         self._misfits = misfits
@@ -107,7 +107,7 @@ class CSVColumns:
             self._new_misfits = {name: Misfits() for name in read}
         self._features = [
             (
-                self._place[name],
+                self._index[name],
                 _feature_cells(name, schema, absent, decimal, thousands, self._new_misfits.get(name)),
             )
             for name in features
@@ -115,9 +115,9 @@ class CSVColumns:
         self._feature_names = _feature_names(features, schema)
         for name, feature in ({} if schema is None else schema.missing_features).items():
             if name in features:
-                self._features.append((self._place[name], BlankCells(name, absent)))
+                self._features.append((self._index[name], BlankCells(name, absent)))
                 self._feature_names.append(feature)
-        self._required = [self._place[name] for name in fields.required]
+        self._required = [self._index[name] for name in fields.required]
         self._missing = absent
 
     def events(
@@ -157,19 +157,19 @@ class CSVColumns:
             values for index, column in self._features for values in column.columns(cells[index::width])
         ]
         xs: Iterable[dict[str, Any]] = rows_of_columns(self._feature_names, features, count)
-        given = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}
-        labels: Iterable[Any] = given.get("target", repeat(None, count))
+        by_role = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}
+        labels: Iterable[Any] = by_role.get("target", repeat(None, count))
         if self.fields.targets:
             roles = [f"target {name}" for name in self.fields.targets]
-            rows = zip(*(given[role] for role in roles), strict=True)
+            rows = zip(*(by_role[role] for role in roles), strict=True)
             labels = [self.fields.labels(dict(zip(roles, row, strict=True))) for row in rows]
-        kinds: Iterable[Kind] = given.get("kind", repeat(self.fields.default_kind, count))
-        if "kind" in given or self.fields.default_kind is not SAMPLE:
+        kinds: Iterable[Kind] = by_role.get("kind", repeat(self.fields.default_kind, count))
+        if "kind" in by_role or self.fields.default_kind is not SAMPLE:
             kinds = list(kinds)
             xs = (x if kind is SAMPLE else {} for x, kind in zip(xs, kinds, strict=True))
             labels = (None if kind is TOMBSTONE else label for label, kind in zip(labels, kinds, strict=True))
-        keys, times = given.get("key", repeat(None)), given.get("time", repeat(None))
-        weights = given.get("weight", repeat(ONE))
+        keys, times = by_role.get("key", repeat(None)), by_role.get("time", repeat(None))
+        weights = by_role.get("weight", repeat(ONE))
         return list(
             map(Event, xs, labels, keys, times, positions, weights, kinds, repeat(partition), lengths)
         )
@@ -186,9 +186,9 @@ class CSVColumns:
 
     def _check_there(self, what: str, wanted: Iterable[str]) -> None:
         for name in wanted:
-            if name not in self._place:
+            if name not in self._index:
                 hint = closest(name, self.names)
-                if "," in name and all(part.strip() in self._place for part in name.split(",")):
+                if "," in name and all(part.strip() in self._index for part in name.split(",")):
                     hint = "; name each of several columns on its own."
                 raise SchemaError(
                     f"{what}: there is no column {shortened(name)}{hint} There are {shown([*self.names])}"
@@ -197,9 +197,9 @@ class CSVColumns:
 
     def _hint(self) -> str:
         """Return a hint if another delimiter would split the heading, or the heading is data."""
-        found = [mark for mark in DELIMITERS if len(self.names) == 1 and mark in self.names[0]]
-        if found:
-            mark = "a tab" if found[0] == "\t" else repr(found[0])
+        delimiters = [mark for mark in DELIMITERS if len(self.names) == 1 and mark in self.names[0]]
+        if delimiters:
+            mark = "a tab" if delimiters[0] == "\t" else repr(delimiters[0])
             return f"; is the delimiter perhaps {mark}?"
         return self._headless_hint()
 

@@ -143,7 +143,7 @@ class CSVFormat:
         return state
 
 
-def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
+def delimiter_of(path: str | os.PathLike[str], delimiter: str | None = None) -> str:
     r"""Return the delimiter of a file by its name: a tab may also be written `tab` or `\t`. A file with a name in .tsv
     has a tab, otherwise a comma, unless another is given.
 
@@ -152,10 +152,10 @@ def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
     >>> delimiter_of("days.tsv.gz"), delimiter_of("days.csv"), delimiter_of("days.csv", "tab")
     ('\t', ',', '\t')
     """
-    if given in ("tab", r"\t"):
+    if delimiter in ("tab", r"\t"):
         return "\t"
-    if given is not None:
-        return given
+    if delimiter is not None:
+        return delimiter
     return "\t" if ".tsv" in [suffix.lower() for suffix in PurePath(path).suffixes] else ","
 
 

@@ -85,12 +85,12 @@ def guessed_layout(
     table = [row for row in rows if not row.comment]
     if not table:
         return TableLayout(skip=skip or 0, header=header is not False, units=units or 0)
-    found = _FirstLine.of(rows, table, frozenset(filter(None, named)), skip, header)
-    begin, said = found.line, [*found.said]
+    first_line = _FirstLine.of(rows, table, frozenset(filter(None, named)), skip, header)
+    begin, said = first_line.line, [*first_line.said]
     body = [row.cells for row in table if row.line > begin.line]
     wide = [cells for cells in body if len(cells) == len(begin.cells)]
     absent = frozenset(missing) | {""}
-    has_header, levels, names = found.header, 1, begin.names
+    has_header, levels, names = first_line.header, 1, begin.names
     if has_header is not False and units is None and body[:1] == wide[:1]:
         levels += not begin.comment and is_second_level(begin.cells, wide, absent)
     if levels > 1:
@@ -102,18 +102,18 @@ def guessed_layout(
     odds += odds_of_header(begin.cells, wide, absent)
     if header is None and has_header and odds <= -SURE and levels == 1 and not begin.comment:
         said.append(
-            f"the first line looks like data, and is read as names because it holds {first_texts(found.asked)}"
+            f"the first line looks like data, and is read as names because it holds {first_texts(first_line.asked)}"
         )
     if has_header is None:
         has_header = odds >= 0
         said += _header_by_odds(begin, odds, bool(wide))
-    if skip is None or found.has_titles or begin.comment:
+    if skip is None or first_line.has_titles or begin.comment:
         skip = begin.line  # also after lines of blank cells, as above tables in sheets
     if not has_header:
         return TableLayout(skip=skip, header=False, guesses=tuple(said))
     lacking = ""
-    if found.is_regular and found.width > 2 and len(begin.names) == found.width - 1:
-        wide = [cells for cells in body if len(cells) == found.width]
+    if first_line.is_regular and first_line.width > 2 and len(begin.names) == first_line.width - 1:
+        wide = [cells for cells in body if len(cells) == first_line.width]
         lacking = "first" if any(cells[-1] for cells in wide) else "last"
         said.append(f"the header has no name for the {lacking} column")
     if units is None:

@@ -69,16 +69,16 @@ class QuickCells:
             return None
         is_quoted = self._quote in data
         try:
-            found = None
+            result = None
             if self._plain is not None and not is_quoted:
-                found = self._plain.split(data)
+                result = self._plain.split(data)
             elif self._plain is None or is_quoted:
-                found = self._quoted(data)
+                result = self._quoted(data)
         except UnicodeDecodeError:
             return None
-        if found is None or not self.form.tidy or (b" " not in data and b"\t" not in data):
-            return found
-        cells, lengths = found
+        if result is None or not self.form.tidy or (b" " not in data and b"\t" not in data):
+            return result
+        cells, lengths = result
         return [cell.strip() for cell in cells], lengths
 
     def _quoted(self, data: bytes) -> tuple[list[str], list[int]] | None:
@@ -172,7 +172,7 @@ class _Lines:
         self.within = min(limit, csv.field_size_limit())
         self.first = 0  # the line at which the present record begins
         self.following = 0  # the line that is read next
-        self._given = lines
+        self._lines = lines
         self._form = form
         self._no_text: Undecodable | None = None  # the reason why the present record is not text
         # Of the lines before this one, and not before `first`, none closes a quote that is open.
@@ -196,7 +196,7 @@ class _Lines:
         Then the quote was never closed: what closed it opens a cell of a later record, which would be lost in this one.
         """
         begin, end = self.begins[self.first], self.begins[self.following]
-        text = self._given.data[begin:end].decode("utf-8", "replace")
+        text = self._lines.data[begin:end].decode("utf-8", "replace")
         try:
             list(self._form.reader(io.StringIO(text, newline=""), strict=True))
         except csv.Error:
@@ -220,7 +220,7 @@ class _Lines:
             self._check_closed()
 
     def _text(self, line: int) -> str:
-        data = self._given.data[self.begins[line] : self.begins[line + 1]]
+        data = self._lines.data[self.begins[line] : self.begins[line + 1]]
         if b"\0" in data:
             self._no_text = NULS
         try:
@@ -242,8 +242,8 @@ class _Lines:
                 return
             line += 1
             self._open_to = line
-        here = len(self._given.data) + self._given.ahead - begin
-        if line == count and here <= self.within and not self._given.last:
+        here = len(self._lines.data) + self._lines.ahead - begin
+        if line == count and here <= self.within and not self._lines.last:
             raise _Incomplete
         raise _Unclosed
 
@@ -251,7 +251,7 @@ class _Lines:
         """Return True if a quote is open after a line."""
 
         def quoted() -> Iterator[str]:
-            yield self._form.quote + self._given.data[self.begins[line] : self.begins[line + 1]].decode(
+            yield self._form.quote + self._lines.data[self.begins[line] : self.begins[line + 1]].decode(
                 "utf-8", "replace"
             )
             raise _Incomplete

@@ -97,24 +97,24 @@ class CSVSink(FileSink):
                 f"{self.path} has the columns of {self.of.__name__}, got a {type(result).__name__}: "
                 "write them to a file of their own, or as JSON lines"
             )
-        place = (_cell(result.key), result.source, result.partition, result.position, result.time)
+        origin = (_cell(result.key), result.source, result.partition, result.position, result.time)
         if isinstance(result, Output):
             model = result.model
             answer = (_cell(result.prediction), json_bytes(result.probabilities).decode())
-            cells = (*place, *answer, model.name, model.generation, model.configuration, result.version)
+            cells = (*origin, *answer, model.name, model.generation, model.configuration, result.version)
             if isinstance(result, ScoredOutput):
                 return (*cells, result.score, json_bytes(result.novel).decode(), result.p_value)
             further = COLUMNS[self.of][len(cells) :]
             return (*cells, *(json_bytes(getattr(result, name)).decode() for name in further))
         if isinstance(result, NumberOutput):
             model, numbers = result.model, (result.prediction, result.low, result.high)
-            return (*place, *numbers, model.name, model.generation, model.configuration, result.version)
+            return (*origin, *numbers, model.name, model.generation, model.configuration, result.version)
         if isinstance(result, TargetsOutput):
             model = result.model
             answer = (json_bytes(result.predictions).decode(), json_bytes(result.intervals).decode())
-            return (*place, *answer, model.name, model.generation, model.configuration, result.version)
+            return (*origin, *answer, model.name, model.generation, model.configuration, result.version)
         assert isinstance(result, DeadLetter)
-        return (*place, result.reason, result.detail, _cell(result.raw), result.version)
+        return (*origin, result.reason, result.detail, _cell(result.raw), result.version)
 
 
 def _cell(value: Any) -> Any:

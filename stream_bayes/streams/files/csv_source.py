@@ -237,14 +237,14 @@ def _after_lines(data: bytes, count: int) -> int | None:
     return position
 
 
-def _checked_delimiter(given: object) -> str:
+def _checked_delimiter(delimiter: object) -> str:
     """Return a valid delimiter, or raise `SchemaError`."""
     try:
-        if not isinstance(given, str) or given in ('"', "\r", "\n"):
+        if not isinstance(delimiter, str) or delimiter in ('"', "\r", "\n"):
             raise TypeError
-        csv.reader([], delimiter=given)
+        csv.reader([], delimiter=delimiter)
     except (TypeError, ValueError):
         raise SchemaError(
-            f'delimiter: expected one character, or "tab", and no quote or newline, got {shown(given)}'
+            f'delimiter: expected one character, or "tab", and no quote or newline, got {shown(delimiter)}'
         ) from None
-    return given
+    return delimiter

@@ -49,7 +49,7 @@ class GivenLabel(msgspec.Struct, frozen=True, omit_defaults=True):
     request: str | None = None
 
 
-class Place(msgspec.Struct, frozen=True):
+class OrderEntry(msgspec.Struct, frozen=True):
     """The place of a label in the stream: its byte in the log, and the positions after which it was taken in."""
 
     at: int
@@ -72,9 +72,9 @@ class LabelWriter:
         self._files.sync_directory(directory)
         self._end = _cut_to_lines(self._files, self._file)
 
-    def write(self, given: GivenLabel | bytes) -> Position:
+    def write(self, label: GivenLabel | bytes) -> Position:
         """Append a label, or the bytes of a command, and return its position."""
-        content = given if isinstance(given, bytes) else msgspec.json.encode(given)
+        content = label if isinstance(label, bytes) else msgspec.json.encode(label)
         position, line = self._end, content + b"\n"
         try:
             self._files.write(self._file, line)
@@ -143,7 +143,7 @@ class LabelLog:
         self._data = b""
         self._read = 0  # position after the data
         self.position: Position = 0
-        self._places: deque[Place] = deque()
+        self._entries: deque[OrderEntry] = deque()
         self._begin(0)
 
     @staticmethod
@@ -160,9 +160,9 @@ class LabelLog:
             return 0
 
     @property
-    def next_place(self) -> Place | None:
+    def next_entry(self) -> OrderEntry | None:
         """The recorded place of the next label; None if the next one is new."""
-        return self._places[0] if self._places else None
+        return self._entries[0] if self._entries else None
 
     def seek(self, position: Position) -> None:
         """Read next from a position."""
@@ -196,18 +196,18 @@ class LabelLog:
         ones to read of the other partitions. `is_last` is True if no other record comes any more: every place counts as
         reached.
         """
-        place = self.next_place
-        if place is None and self._is_again:
+        entry = self.next_entry
+        if entry is None and self._is_again:
             return None
-        if place is not None and not is_last and not place.is_reached(positions):
+        if entry is not None and not is_last and not entry.is_reached(positions):
             return None
         start, line = self.position, self._line()
         if line is None:
             return None
-        if place is None:
-            self._record(Place(start, [(*part, at) for part, at in sorted(positions.items())]))
+        if entry is None:
+            self._record(OrderEntry(start, [(*part, at) for part, at in sorted(positions.items())]))
         else:
-            self._places.popleft()
+            self._entries.popleft()
         self.position += len(line)
         if self.partition.source == COMMANDS:
             return decode_command(line, start, self.partition, len(line))
@@ -224,13 +224,13 @@ class LabelLog:
     def _begin(self, position: Position) -> None:
         self.position = self._read = position
         self._data = b""
-        self._places = deque(place for place in self._recorded() if place.at >= position)
+        self._entries = deque(entry for entry in self._recorded() if entry.at >= position)
 
-    def _recorded(self) -> list[Place]:
+    def _recorded(self) -> list[OrderEntry]:
         """Return the recorded places. The last line may be cut off by a crash: its label was not learned."""
         try:
             lines = self._order_path.read_bytes().split(b"\n")[:-1]
-            return [msgspec.json.decode(line, type=Place) for line in lines]
+            return [msgspec.json.decode(line, type=OrderEntry) for line in lines]
         except FileNotFoundError:
             return []
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -239,13 +239,13 @@ class LabelLog:
                 "from scratch: labels then come at other places"
             ) from error
 
-    def _record(self, place: Place) -> None:
+    def _record(self, entry: OrderEntry) -> None:
         """Write the place of a label, so that it outlasts a power cut."""
         if self._order is None:
             self._order = self._files.open(self._order_path, APPENDING)
             self._files.sync_directory(self.directory)
             _cut_to_lines(self._files, self._order)
-        self._files.write(self._order, msgspec.json.encode(place) + b"\n")
+        self._files.write(self._order, msgspec.json.encode(entry) + b"\n")
         self._files.sync(self._order)
 
     def _line(self) -> bytes | None:
@@ -270,14 +270,14 @@ class LabelLog:
 
 def _event(line: bytes, position: Position, partition: Partition) -> Record:
     try:
-        given = msgspec.json.decode(line, type=GivenLabel)
+        label = msgspec.json.decode(line, type=GivenLabel)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return BadRecord(
             "not_json", f"expected a label: {error}", line, None, None, position, partition, len(line)
         )
-    kind = LABEL if given.kind == "label" else CORRECTION
+    kind = LABEL if label.kind == "label" else CORRECTION
     # Without a time: a label of today must not make the samples of an old file overdue.
-    return Event({}, given.label, given.key, None, position, 1.0, kind, partition, len(line))
+    return Event({}, label.label, label.key, None, position, 1.0, kind, partition, len(line))
 
 
 def _cut_to_lines(files: FileSystem, descriptor: int) -> int:

@@ -323,12 +323,12 @@ class FileSource(ABC):
 
     def _go_over(self) -> None:
         """Close a file that was rotated, and begin the next one."""
-        following, given = self._next, (self._given_partition, self._given_position)
+        following, newest = self._next, (self._given_partition, self._given_position)
         assert following is not None
         self._next = None
         self._file.close()
         self._begin(following, self._rotations + 1)
-        self._given_partition, self._given_position = given  # until something is read of the next one
+        self._given_partition, self._given_position = newest  # until something is read of the next one
 
     def _read_heading(self, last: bool) -> None:
         bom = len(BOM) if self._data.startswith(BOM) else 0

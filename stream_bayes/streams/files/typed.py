@@ -135,14 +135,14 @@ class TypedFile(ABC):
         return {self.name: "rows"}
 
     def poll(self, limit: int) -> list[Record]:
-        found = list(islice(self._records, limit))
-        if not found:
+        contents = list(islice(self._records, limit))
+        if not contents:
             raise Exhausted(f"{self.path} has been read to its end")
-        records = [self._record(content, self._position + place) for place, content in enumerate(found)]
+        records = [self._record(content, self._position + offset) for offset, content in enumerate(contents)]
         if self._newest:
             self._marks.append(ReadMark(self._position, _checksum(self._newest[-1])))
-        self._newest = found
-        self._position += len(found)
+        self._newest = contents
+        self._position += len(contents)
         return records
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:

@@ -30,25 +30,25 @@ def inferred_typed_schema(fields: Fields, open_rows: Callable[[Schema | None], A
         If the file cannot be read, or lacks a column.
     """
     with closing(open_rows(None)) as source:
-        own: Schema = source.schema
+        declared: Schema = source.schema
         numeric: Collection[str] = getattr(source, "numeric_names", ())
         records = [*records_of(source, FIRST_ROWS)]
     if not any(isinstance(record, Event) for record in records):
-        return own
+        return declared
     profiles = record_profiles(records, fields, numeric)
     decide_codes(profiles, fields, open_rows)
-    return with_telling_blanks(typed_schema(own, profiles), profiles, fields, open_rows)
+    return with_telling_blanks(typed_schema(declared, profiles), profiles, fields, open_rows)
 
 
-def typed_schema(own: Schema, profiles: Mapping[str, ColumnProfile]) -> Schema:
+def typed_schema(declared: Schema, profiles: Mapping[str, ColumnProfile]) -> Schema:
     """Return the schema that a file declares, in which texts and codes are read as their profiles show them."""
     shown_kinds = {name: each.kind.column for name, each in profiles.items()}
     columns = {
         name: shown if column == Nominal() or shown == Code() else column
-        for name, column in own.columns.items()
+        for name, column in declared.columns.items()
         for shown in (shown_kinds.get(name, column),)
     }
-    return Schema(columns, own.classes, own.target, own.unknown)
+    return Schema(columns, declared.classes, declared.target, declared.unknown)
 
 
 def first_records(path: str | Path, source: Source, rows: int = FIRST_ROWS) -> list[Record]:
@@ -71,13 +71,13 @@ def record_profiles(
     events = [record for record in records if isinstance(record, Event)]
     targets, rows = fields.all_targets, list[Mapping[str, object]]()
     labels = [labels_of(event, fields) for event in events]
-    known = [name for k, name in enumerate(targets) if any(each[k] is not None for each in labels)]
+    labelled = [name for k, name in enumerate(targets) if any(each[k] is not None for each in labels)]
     for event, of_event in zip(events, labels, strict=True):
         named = dict(zip(targets, of_event, strict=True)) if targets else {}
         rows.append(
             {
                 **event.x,
-                **{name: _as_number(named[name]) if name in numeric else named[name] for name in known},
+                **{name: _as_number(named[name]) if name in numeric else named[name] for name in labelled},
             }
         )
     return typed_profiles(rows)

@@ -151,12 +151,12 @@ class SchemaConfig(ConfigTable):
     )
 
 
-def _paths(given: object) -> object:
+def _paths(value: object) -> object:
     """Return a path, or several, from text."""
-    if isinstance(given, (str, Path)):
-        return Path(given)
-    if isinstance(given, list) and all(isinstance(path, (str, Path)) for path in given):
-        return [Path(path) for path in given]
+    if isinstance(value, (str, Path)):
+        return Path(value)
+    if isinstance(value, list) and all(isinstance(path, (str, Path)) for path in value):
+        return [Path(path) for path in value]
     raise ValueError("expected a path, or a list of paths, as text")
 
 
@@ -505,17 +505,17 @@ class PipelineConfig(ConfigTable):
         BadConfig
             If there is no challenger of this name.
         """
-        found = next((each for each in self.challengers if each.name == name), None)
-        if found is None:
+        challenger = next((each for each in self.challengers if each.name == name), None)
+        if challenger is None:
             names = ", ".join(each.name for each in self.challengers) or "none"
             raise BadConfig(f"there is no challenger {name!r} in the pipeline file; there are {names}")
-        own = {
-            "model": found.model(),
-            "transformers": found.transformers,
-            "drift": found.drift,
+        changes = {
+            "model": challenger.model(),
+            "transformers": challenger.transformers,
+            "drift": challenger.drift,
             "challengers": [],
         }
-        return self.model_copy(update=own)
+        return self.model_copy(update=changes)
 
     @model_validator(mode="after")
     def _products_fit(self) -> Self:
@@ -748,7 +748,7 @@ def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
         for name in VARIABLE.findall(value)
         if name not in os.environ
     ]
-    result = VARIABLE.sub(lambda found: os.environ.get(found[1], found[0]), value)
+    result = VARIABLE.sub(lambda match: os.environ.get(match[1], match[0]), value)
     remember_credentials(result)
     if "settings" in path.split("."):  # of the client: a password as well as anything else
         for name in VARIABLE.findall(value):

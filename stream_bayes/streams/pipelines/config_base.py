@@ -39,10 +39,10 @@ TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def _secret(given: object) -> object:
+def _secret(value: object) -> object:
     """Return the value of a secret."""
-    if isinstance(given, str):
-        named = VARIABLE.fullmatch(given)
+    if isinstance(value, str):
+        named = VARIABLE.fullmatch(value)
         if named is None:
             raise ValueError(
                 "a secret is not written here, but as ${NAME} of an environment variable, or as { file = ... }"
@@ -50,17 +50,17 @@ def _secret(given: object) -> object:
         if named[1] not in os.environ:
             raise ValueError(f"the environment has no variable {named[1]}")
         return remember_secret(os.environ[named[1]])
-    if isinstance(given, Mapping) and set(given) == {"file"}:
+    if isinstance(value, Mapping) and set(value) == {"file"}:
         try:
-            return remember_secret(Path(given["file"]).read_text("utf-8").strip())
+            return remember_secret(Path(value["file"]).read_text("utf-8").strip())
         except (OSError, TypeError, UnicodeError) as error:
             raise ValueError(f"its file cannot be read: {error}") from error
     raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
 
 
-def _renewed(given: object) -> Callable[[], object]:
-    _secret(given)  # so that a wrong one is reported when the file is loaded
-    return lambda: _secret(given)
+def _renewed(value: object) -> Callable[[], object]:
+    _secret(value)  # so that a wrong one is reported when the file is loaded
+    return lambda: _secret(value)
 
 
 Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]

@@ -62,48 +62,50 @@ def _joined(texts: Sequence[str]) -> str:
 
 def _described(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tuple[str, str | None]:
     """Return the key of a problem and its description; None if another choice describes it better."""
-    place = [str(part) for part in problem["loc"]]
-    given: Any = table
-    model: Any = root
-    shown: list[str] = []
-    choices: list[str] = []
-    for part in place:
-        if isinstance(given, Mapping) and part in given:
-            shown.append(part)
-            given = given[part]
-            model = _inner(model, part, given)
-        elif isinstance(given, list) and part.isdigit():
-            shown.append(part)
-            given = given[int(part)]
-        elif _is_choice(part):
-            choices.append(part)
-        else:
-            shown.append(part)
-    key = ".".join(shown)
+    path = [str(part) for part in problem["loc"]]
+    keys, value, choices = _location(path, table)
+    key = ".".join(keys)
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
-        names = _keys(_model_at(place[:-1], table, root))
-        return key, f"is not a key here{closest(place[-1], names)} There are {', '.join(names)}"
+        names = _keys(_model_at(path[:-1], table, root))
+        return key, f"is not a key here{closest(path[-1], names)} There are {', '.join(names)}"
     if kind == "union_tag_invalid":
         allowed = [tag.strip("'") for tag in context["expected_tags"].split(", ")]
         tag = context["tag"]
         return f"{key}.kind", f"there is no {tag!r}{closest(tag, allowed)} There are {', '.join(allowed)}"
-    if choices and any(choice.startswith("literal") for choice in choices) and isinstance(given, Mapping):
+    if choices and any(choice.startswith("literal") for choice in choices) and isinstance(value, Mapping):
         return key, None  # it is the table of the other choice that is wrong
-    if kind == "literal_error" and isinstance(given, str):
+    if kind == "literal_error" and isinstance(value, str):
         allowed = [name.strip("'") for name in context["expected"].replace(" or ", ", ").split(", ")]
-        return key, f"there is no {given!r}{closest(given, allowed)} There are {', '.join(allowed)}"
+        return key, f"there is no {value!r}{closest(value, allowed)} There are {', '.join(allowed)}"
     if kind == "union_tag_not_found":
         return key, "kind is missing"
-    if kind in ("model_type", "model_attributes_type") and choices and isinstance(given, str):
+    if kind in ("model_type", "model_attributes_type") and choices and isinstance(value, str):
         return key, None  # a name was meant: the other choice lists them
     if kind == "string_pattern_mismatch":
-        return key, PATTERNS[shown[-1]]
+        return key, PATTERNS[keys[-1]]
     text = MESSAGES.get("model_type" if kind == "model_attributes_type" else kind)
     if text is not None:
         return key, text.format(**context)
     text = problem["msg"].removeprefix("Value error, ")
     return key, f"{text[0].lower()}{text[1:]}"
+
+
+def _location(path: Sequence[str], table: Mapping[str, Any]) -> tuple[list[str], Any, list[str]]:
+    """Return the keys of a path in the file, the value there, and the choices of types that the path names besides."""
+    keys: list[str] = []
+    choices: list[str] = []
+    value: Any = table
+    for part in path:
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit():
+            value = value[int(part)]
+        elif _is_choice(part):
+            choices.append(part)
+            continue
+        keys.append(part)
+    return keys, value, choices
 
 
 def _is_choice(part: str) -> bool:
@@ -118,34 +120,34 @@ def _keys(model: Any) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _model_at(place: Sequence[str], table: Mapping[str, Any], root: type[BaseModel]) -> Any:
+def _model_at(path: Sequence[str], table: Mapping[str, Any], root: type[BaseModel]) -> Any:
     """Return the class of the table at a path in the file."""
     model: Any = root
-    given: Any = table
-    for part in place:
-        if isinstance(given, Mapping) and part in given:
-            given = given[part]
-            model = _inner(model, part, given)
+    value: Any = table
+    for part in path:
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+            model = _inner(model, part, value)
     return model
 
 
-def _inner(model: Any, key: str, given: Any) -> Any:
+def _inner(model: Any, key: str, value: Any) -> Any:
     """Return the class of the table under a key; of several, the one of its kind."""
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return model
     for name, field in model.model_fields.items():
         if (field.alias or name) == key:
-            return _choice(field.annotation, given)
+            return _choice(field.annotation, value)
     return model
 
 
-def _choice(annotation: Any, given: Any) -> Any:
+def _choice(annotation: Any, value: Any) -> Any:
     """Return the class in an annotation; of several, the one for the given kind."""
     if isinstance(annotation, type):
         return annotation
-    found = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, given), type)]
-    models = [choice for choice in found if issubclass(choice, BaseModel)]
-    kind = given.get("kind") if isinstance(given, Mapping) else None
+    choices = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, value), type)]
+    models = [choice for choice in choices if issubclass(choice, BaseModel)]
+    kind = value.get("kind") if isinstance(value, Mapping) else None
     for choice in models:
         field = choice.model_fields.get("kind")
         if field is not None and kind in get_args(field.annotation):

@@ -179,41 +179,41 @@ class _Guessed(NamedTuple):
 
 def _with_guesses(
     config: PipelineConfig,
-    own: CSVConfig,
+    table: CSVConfig,
     directory: Path,
     schema: Schema | None,
     written: LabelAmounts,
     kept: Mapping[str, Any] | None,
 ) -> _Guessed:
     """Return a pipeline with what the first rows of its CSV file show, or a snapshot kept: format, schema, labels."""
-    if not own.misfits:
-        own = own.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
-        config = config.model_copy(update={"source": own})
-    schema, form = _guessed(own, directory, kept, schema)
+    if not table.misfits:
+        table = table.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
+        config = config.model_copy(update={"source": table})
+    schema, form = _guessed(table, directory, kept, schema)
     guessed = None if config.schema_table is not None or schema is None else schema.to_json()
     guess: dict[str, Any] = {"format": form.to_json(), "schema": guessed}
-    if config.model.predicts_numbers and own.target is not None:
-        written = _written_labels(directory / own.paths[0], own.target, form, kept)
+    if config.model.predicts_numbers and table.target is not None:
+        written = _written_labels(directory / table.paths[0], table.target, form, kept)
         guess["label"] = (
             written.options()
             if isinstance(written, Amount)
             else {name: each.options() for name, each in written.items()}
         )
     is_open = schema is None or schema.classes is None
-    if config.model.learns_classes and isinstance(own.target, str) and is_open:
-        _refuse_numbers(directory / own.paths[0], own.target, form, config.model.kind)
+    if config.model.learns_classes and isinstance(table.target, str) and is_open:
+        _refuse_numbers(directory / table.paths[0], table.target, form, config.model.kind)
     return _Guessed(config, schema, form, written, guess)
 
 
 def _served(config: PipelineConfig, model: Any, level: float | None, written: LabelAmounts) -> Served:
-    own = config.model
-    return served(model, own.max_names, own.predict, level, written)
+    table = config.model
+    return served(model, table.max_names, table.predict, level, written)
 
 
 def _kept_guess(store: SnapshotStore | None) -> Mapping[str, Any] | None:
     """Return what the first rows had shown, by the snapshot to resume from; None without one."""
-    found = None if store is None else store.latest()
-    return None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
+    newest = None if store is None else store.latest()
+    return None if newest is None else newest.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
 
 
 def _written_labels(
@@ -235,23 +235,23 @@ def _written_labels(
 
 
 def _guessed(
-    own: CSVConfig, directory: Path, kept: Mapping[str, Any] | None, declared: Schema | None
+    table: CSVConfig, directory: Path, kept: Mapping[str, Any] | None, declared: Schema | None
 ) -> tuple[Schema | None, CSVFormat]:
     """Return the schema and the format that the first rows show, or those of the snapshot to resume from."""
     if kept is not None:
         schema = None if kept["schema"] is None else Schema.from_json(kept["schema"])
         return declared or schema, CSVFormat(**kept["format"])
-    path, form = directory / own.paths[0], own.form(directory, declared)
+    path, form = directory / table.paths[0], table.form(directory, declared)
     for guess in form.guesses:
         logger.warning("%s: %s", path, guess)
     if declared is not None:
         return declared, form
-    if own.follow and not has_rows(path, own.fields(), form=form):
+    if table.follow and not has_rows(path, table.fields(), form=form):
         raise SchemaError(
             f"{path} has no row yet that shows which columns hold numbers: declare them in [schema.features], "
             'as in wind = "numeric", or start once there are some'
         )
-    schema = inferred_schema(path, own.fields(), form=form)
+    schema = inferred_schema(path, table.fields(), form=form)
     numbers = [name for name, spec in schema.columns.items() if isinstance(spec, (Amount, Numeric))]
     logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
     if str(form):
@@ -272,65 +272,75 @@ def _refuse_numbers(path: Path, target: str, form: CSVFormat, model: str) -> Non
 
 def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = Path()) -> Any:
     """Build the model behind its transformers, whose features are not in the stream's schema; its rule around them."""
-    own = config.model
+    table = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
-    if own.reads_messages:
+    if table.reads_messages:
         if steps:
-            raise BadConfig(f"transformers: {own.kind} reads messages itself, and takes no transformers")
+            raise BadConfig(f"transformers: {table.kind} reads messages itself, and takes no transformers")
         return _message_model(config, directory)
-    if own.has_targets:
-        return make_target_model(own.kind, own.arguments, config.source.target or [], schema)
-    if own.predicts_numbers:
-        return make_regressor(own.kind, own.arguments, schema)
-    arguments = dict(own.arguments)
-    if own.learns_events:
+    if table.has_targets:
+        return make_target_model(table.kind, table.arguments, config.source.target or [], schema)
+    if table.predicts_numbers:
+        return make_regressor(table.kind, table.arguments, schema)
+    arguments = dict(table.arguments)
+    if table.learns_events:
         return _event_model(config, arguments, schema, directory)
-    if own.kind == NETWORK:
-        if own.structure is not None:
+    if table.kind == NETWORK:
+        if table.structure is not None:
             takes_tables = "network_weight" in arguments and config.source.target is None
-            arguments |= structure_arguments(own.structure, directory, takes_tables=takes_tables)
+            arguments |= structure_arguments(table.structure, directory, takes_tables=takes_tables)
         if config.source.target is None:
             return _network(config, arguments, schema)
         arguments.setdefault("target", config.source.target)
-    if own.predict:
+    if table.predict:
         raise BadConfig(
             "model.predict: names variables of a network without a class; leave source.target out"
         )
+    learner = _with_prior(_class_learner(config, arguments, None if steps else schema), config, directory)
+    learner = _with_drift(learner, config)
+    model = compose.Pipeline(*steps, learner) if steps else learner
+    rule = table.rule()
+    return model if rule is None else DecidingClassifier(model, rule)
+
+
+def _class_learner(config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None) -> Any:
+    """Return the learner of classes that the file names."""
+    kind = config.model.kind
     try:
-        learner: Any = make_learner(own.kind, arguments, None if steps else schema)
+        learner: Any = make_learner(kind, arguments, schema)
     except SchemaError as error:
         raise SchemaError(
-            f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
+            f"{kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
             "choose another model"
         ) from error
-    learner = _with_prior(learner, config, directory)
     if config.labels is not None and getattr(learner, "unlabelled", "refuse") == "em":
         raise BadConfig(
             "model.arguments.unlabelled: 'em' learns an event without a label when it comes, and [labels] waits for "
             "the label; leave one of them out"
         )
-    if config.drift is not None:
-        if isinstance(learner, AdaptiveBayes | HalfLifeChoice):
-            raise BadConfig(
-                f"drift: {own.kind} adapts to drift itself; leave [drift] out, or choose another model"
-            )
-        if isinstance(learner, ModelPerKey):
-            raise BadConfig(f"drift: {own.kind} adds up all events, and is not replaced; leave [drift] out")
-        drift = config.drift
-        learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
-    model = compose.Pipeline(*steps, learner) if steps else learner
-    rule = own.rule()
-    return model if rule is None else DecidingClassifier(model, rule)
+    return learner
+
+
+def _with_drift(learner: Any, config: PipelineConfig) -> Any:
+    """Return a learner behind the drift detection of the file, if any."""
+    kind, drift = config.model.kind, config.drift
+    if drift is None:
+        return learner
+    if isinstance(learner, AdaptiveBayes | HalfLifeChoice):
+        raise BadConfig(f"drift: {kind} adapts to drift itself; leave [drift] out, or choose another model")
+    if isinstance(learner, ModelPerKey):
+        raise BadConfig(f"drift: {kind} adds up all events, and is not replaced; leave [drift] out")
+    return make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
 
 
 def _message_model(config: PipelineConfig, directory: Path) -> Any:
     """Return the model of messages of a product, with its prior and the people to whom mails were sent, if any."""
-    own = config.model
-    key = None if own.key is None else own.key.get_secret_value().encode()
-    model = _with_prior(MODELS[own.kind].make(own.arguments, key), config, directory)
-    if own.sent:
+    table = config.model
+    key = None if table.key is None else table.key.get_secret_value().encode()
+    model = _with_prior(MODELS[table.kind].make(table.arguments, key), config, directory)
+    if table.sent:
         try:
-            MODELS[own.kind].learn_sent(model, [directory / path for path in own.sent])
+            MODELS[table.kind].learn_sent(model, [directory / path for path in table.sent])
         except StreamBayesError as error:
             raise BadConfig(f"model.sent: {error}") from error
     return model
@@ -338,10 +348,10 @@ def _message_model(config: PipelineConfig, directory: Path) -> Any:
 
 def _with_prior(model: Any, config: PipelineConfig, directory: Path) -> Any:
     """Return a model that has learned nothing, with the prior of the file, if any."""
-    own = config.model
-    if own.prior is not None:
+    table = config.model
+    if table.prior is not None:
         try:
-            add_prior_of_file(model, directory / own.prior, own.prior_weight)
+            add_prior_of_file(model, directory / table.prior, table.prior_weight)
         except BadValue as error:
             raise BadConfig(f"model.prior: {error}") from error
     return model
@@ -351,18 +361,20 @@ def _event_model(
     config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None, directory: Path
 ) -> Any:
     """Build a model of events without a label."""
-    own = config.model
+    table = config.model
     for name in ("transformers", "labels", "drift"):
-        if getattr(config, name) and not (name == "drift" and own.kind in NETWORKS_OF_EVENTS):
-            raise BadConfig(f"{name}: {own.kind} learns events without a label, and takes none; leave it out")
+        if getattr(config, name) and not (name == "drift" and table.kind in NETWORKS_OF_EVENTS):
+            raise BadConfig(
+                f"{name}: {table.kind} learns events without a label, and takes none; leave it out"
+            )
     if config.source.target is not None:
         raise BadConfig(
-            f"source.target: {own.kind} learns events without a label; leave target out, and name what to predict in "
+            f"source.target: {table.kind} learns events without a label; leave target out, and name what to predict in "
             "model.predict"
         )
-    if own.structure is not None:
-        arguments |= structure_arguments(own.structure, directory)
-    model = make_event_model(own.kind, arguments, schema)
+    if table.structure is not None:
+        arguments |= structure_arguments(table.structure, directory)
+    model = make_event_model(table.kind, arguments, schema)
     if config.drift is not None:
         drift = config.drift
         return make_adaptive(model, drift.detector, drift.detector_arguments, drift.arguments)
@@ -451,9 +463,9 @@ def _challenger(
     written: LabelAmounts,
 ) -> Challenger:
     """Return a challenger, with the settings that the pipeline would have with its model."""
-    own = config.challenging(name)
-    level = config.model.intervals if own.model.predicts_numbers else None
-    model = _served(own, make_model(own, schema, directory), level, written)
+    challenging = config.challenging(name)
+    level = config.model.intervals if challenging.model.predicts_numbers else None
+    model = _served(challenging, make_model(challenging, schema, directory), level, written)
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
     return Challenger(
         Step(
@@ -462,7 +474,7 @@ def _challenger(
             pending=make_pending(config.labels, config.max_skew),
             max_skew=config.max_skew,
         ),
-        own.settings() | as_they_are,
+        challenging.settings() | as_they_are,
     )
 
 
@@ -487,21 +499,21 @@ def make_source(
     BadConfig
         If it reads no file.
     """
-    own = config.source
-    if not isinstance(own, CSVConfig | JSONLinesConfig):
-        return own.make(config, directory, schema)
-    if own.target is None and schema is not None and schema.target is None:
+    table = config.source
+    if not isinstance(table, CSVConfig | JSONLinesConfig):
+        return table.make(config, directory, schema)
+    if table.target is None and schema is not None and schema.target is None:
         raise SchemaError("source.target: name the column that holds the labels")
-    if len(own.paths) == 1:
-        return _file_source(config, directory, directory / own.paths[0], config.name, schema, form)
-    names = [path.name for path in own.paths]
+    if len(table.paths) == 1:
+        return _file_source(config, directory, directory / table.paths[0], config.name, schema, form)
+    names = [path.name for path in table.paths]
     if len(set(names)) < len(names):  # files of one name in several directories
-        names = [path.as_posix() for path in own.paths]
+        names = [path.as_posix() for path in table.paths]
     files = [
         _file_source(config, directory, directory / path, name, schema, form)
-        for path, name in zip(own.paths, names, strict=True)
+        for path, name in zip(table.paths, names, strict=True)
     ]
-    return MergedSource(files, config.name, own.wait_idle)
+    return MergedSource(files, config.name, table.wait_idle)
 
 
 def _file_source(
@@ -512,23 +524,23 @@ def _file_source(
     schema: Schema | None,
     form: CSVFormat | None,
 ) -> FileSource:
-    own = config.source
-    assert isinstance(own, CSVConfig | JSONLinesConfig)
-    if own.kind == "csv":
+    table = config.source
+    assert isinstance(table, CSVConfig | JSONLinesConfig)
+    if table.kind == "csv":
         return CSVSource(
             path,
-            own.fields(),
+            table.fields(),
             schema,
-            form=own.form(directory, schema) if form is None else form,
-            misfits=own.misfits or "dead-letter",
+            form=table.form(directory, schema) if form is None else form,
+            misfits=table.misfits or "dead-letter",
             name=name,
-            follow=own.follow,
-            max_record_bytes=own.max_record_bytes,
+            follow=table.follow,
+            max_record_bytes=table.max_record_bytes,
         )
-    decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
+    decoder = JSONDecoder(table.fields(), schema, max_record_bytes=table.max_record_bytes)
     if not config.model.reads_messages:
         decoder.watch_texts(name, shlex.quote(str(path)))
-    return JSONLinesSource(path, decoder, name=name, follow=own.follow)
+    return JSONLinesSource(path, decoder, name=name, follow=table.follow)
 
 
 def _file_again(
@@ -560,25 +572,25 @@ def _with_logs(
     """
     if config.snapshots is None:
         return source
-    place = directory / config.snapshots.directory
+    log_directory = directory / config.snapshots.directory
     if isinstance(source, MergedSource):
-        source = JournaledSource(source, place / JOURNAL, _oldest_positions(store), is_again=is_again)
-    if config.serve is not None or LabelLog.is_in(place):
-        source = LabelledSource(source, LabelLog(place, is_again=is_again))
-    if LabelLog.is_in(place, COMMANDS):
-        source = LabelledSource(source, LabelLog(place, name=COMMANDS, is_again=is_again))
+        source = JournaledSource(source, log_directory / JOURNAL, _oldest_positions(store), is_again=is_again)
+    if config.serve is not None or LabelLog.is_in(log_directory):
+        source = LabelledSource(source, LabelLog(log_directory, is_again=is_again))
+    if LabelLog.is_in(log_directory, COMMANDS):
+        source = LabelledSource(source, LabelLog(log_directory, name=COMMANDS, is_again=is_again))
     return source
 
 
 def _oldest_positions(store: SnapshotStore | None) -> dict[Partition, Position] | None:
     """Return the positions of the oldest snapshot; None if there is none that can be read."""
     try:
-        found = None if store is None else store.describe(store.list()[0])
+        oldest = None if store is None else store.describe(store.list()[0])
     except (BadState, IndexError, NoSnapshot, OSError):
         return None
-    if found is None:
+    if oldest is None:
         return None
-    return {Partition(source, number): position for source, number, position in found["positions"]}
+    return {Partition(source, number): position for source, number, position in oldest["positions"]}
 
 
 def warm_start(engine: Engine, path: Path) -> None:
@@ -619,16 +631,16 @@ def _sink(
     return None if table is None else table.make(directory, name, of)
 
 
-def _drift_sink(own: DriftConfig | None, directory: Path) -> FileSink | None:
-    return None if own is None or own.log is None else JSONLinesSink(directory / own.log, "drifts")
+def _drift_sink(table: DriftConfig | None, directory: Path) -> FileSink | None:
+    return None if table is None or table.log is None else JSONLinesSink(directory / table.log, "drifts")
 
 
-def _store(own: SnapshotsConfig | None, directory: Path) -> SnapshotStore | None:
-    if own is None:
+def _store(table: SnapshotsConfig | None, directory: Path) -> SnapshotStore | None:
+    if table is None:
         return None
-    key = None if own.key is None else own.key.get_secret_value().encode()
-    return SnapshotStore(directory / own.directory, own.keep, key)
+    key = None if table.key is None else table.key.get_secret_value().encode()
+    return SnapshotStore(directory / table.directory, table.keep, key)
 
 
-def _schedule(own: SnapshotsConfig | None) -> Schedule | None:
-    return None if own is None else Schedule(own.every_events, own.every_seconds)
+def _schedule(table: SnapshotsConfig | None) -> Schedule | None:
+    return None if table is None else Schedule(table.every_events, table.every_seconds)

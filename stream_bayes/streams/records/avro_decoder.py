@@ -79,10 +79,10 @@ class AvroDecoder(ObjectDecoder):
         return json.dumps(plain_value(key), default=_json_value, ensure_ascii=False, separators=(",", ":"))
 
     def _object(self, raw: bytes) -> dict[str, Any]:
-        found = self._value(raw)
-        if not isinstance(found, dict):
-            raise undecodable(DecodeReason.WRONG_TYPE, f"expected a record of fields, got {described(found)}")
-        return found
+        value = self._value(raw)
+        if not isinstance(value, dict):
+            raise undecodable(DecodeReason.WRONG_TYPE, f"expected a record of fields, got {described(value)}")
+        return value
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
         content = super()._arranged(content)

@@ -255,8 +255,8 @@ def too_long(length: int, limit: int) -> Undecodable:
     return undecodable(DecodeReason.TOO_LONG, f"expected at most {limit} bytes, got {length}")
 
 
-def checked_bytes(name: str, given: object) -> int:
+def checked_bytes(name: str, value: object) -> int:
     """Return a number of bytes above 0, or raise `BadValue`."""
-    if type(given) is not int or given < 1:
-        raise BadValue(f"{name}: expected a whole number of bytes of at least 1, got {shown(given)}")
-    return given
+    if type(value) is not int or value < 1:
+        raise BadValue(f"{name}: expected a whole number of bytes of at least 1, got {shown(value)}")
+    return value

@@ -65,10 +65,11 @@ def register_decoder(decoder: D) -> D:
     name = getattr(decoder, "name", None)
     if not isinstance(name, str) or not name:
         raise BadValue(f"{decoder.__name__}.name: expected a non-empty str, got {shown(name)}")
-    known = DECODERS.get(name, decoder)
-    if known is not decoder and known.__qualname__ != decoder.__qualname__:  # a module may be loaded again
+    registered = DECODERS.get(name, decoder)
+    # A module may be loaded again.
+    if registered is not decoder and registered.__qualname__ != decoder.__qualname__:
         raise BadValue(
-            f"{known.__name__} is the decoder {name!r} already; give {decoder.__name__} another name"
+            f"{registered.__name__} is the decoder {name!r} already; give {decoder.__name__} another name"
         )
     DECODERS.register(name, decoder)
     return decoder

@@ -95,22 +95,29 @@ class Fields:
             if not names or len(set(names)) < len(names):
                 raise SchemaError(f"target: expected one or more fields, each once, got {shown(list(names))}")
             object.__setattr__(self, "target", names)
-        roles = self.roles
-        if len(set(roles.values())) < len(roles):
-            raise SchemaError(f"each field has one role, but these share one: {shown(roles)}")
-        if self.time_unit not in PER_SECOND and self.time_unit != "iso":
-            expected = ", ".join([*PER_SECOND, "iso"])
-            raise SchemaError(f"time_unit: expected one of {expected}, got {shown(self.time_unit)}")
+        for name in ("required", "ignore", "only"):
+            names = getattr(self, name)
+            if isinstance(names, str):
+                raise SchemaError(f"{name}: expected a list of fields, got the text {shown(names)}")
+            if names is not None:
+                object.__setattr__(self, name, tuple(names))
+        self._check_choices()
+        self._check_roles()
+
+    def _check_choices(self) -> None:
+        units = [*PER_SECOND, "iso"]
+        if self.time_unit not in units:
+            raise SchemaError(f"time_unit: expected one of {', '.join(units)}, got {shown(self.time_unit)}")
         if self.on_bad_field not in ON_BAD_FIELD:
             raise SchemaError(f"on_bad_field: expected refuse or missing, got {shown(self.on_bad_field)}")
         if self.envelope is not None and self.envelope not in ENVELOPES:
             raise SchemaError(f"envelope: expected one of {', '.join(ENVELOPES)}, got {shown(self.envelope)}")
-        for name in ("required", "ignore", "only"):
-            given = getattr(self, name)
-            if isinstance(given, str):
-                raise SchemaError(f"{name}: expected a list of fields, got the text {shown(given)}")
-            if given is not None:
-                object.__setattr__(self, name, tuple(given))
+
+    def _check_roles(self) -> None:
+        """Refuse a field of two roles, or one that is wanted and ignored."""
+        roles = self.roles
+        if len(set(roles.values())) < len(roles):
+            raise SchemaError(f"each field has one role, but these share one: {shown(roles)}")
         for name in self.only or ():
             if name in self.ignore or name in roles.values():
                 raise SchemaError(

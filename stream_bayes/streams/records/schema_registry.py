@@ -100,12 +100,12 @@ class SchemaRegistry:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         for part in url.split(","):
-            place = urlsplit(part.strip())
-            if place.scheme not in ("http", "https") or not place.hostname:
+            address = urlsplit(part.strip())
+            if address.scheme not in ("http", "https") or not address.hostname:
                 raise BadValue(
                     f"url: expected the http or https address of a schema registry, got {shown(url)}"
                 )
-            if place.username is not None:
+            if address.username is not None:
                 raise BadValue("url: expected an address without credentials; use user and password")
         if (user is None) != (password is None):
             raise BadValue("user and password come together")
@@ -116,7 +116,7 @@ class SchemaRegistry:
         if not seconds > 0:
             raise BadValue(f"seconds: expected a number above 0, got {shown(seconds)}")
         self.url = url
-        given = {
+        settings = {
             "basic.auth.user.info": None if user is None else f"{user}:{password}",
             "ssl.ca.location": ca_file,
             "ssl.certificate.location": cert_file,
@@ -125,7 +125,7 @@ class SchemaRegistry:
         }
         # The poll of the source repeats requests, so that it can be stopped in between.
         self._settings: dict[str, Any] = {"url": url, "timeout": seconds, "max.retries": 0}
-        self._settings |= {name: value for name, value in given.items() if value is not None}
+        self._settings |= {name: value for name, value in settings.items() if value is not None}
         if token is not None:
             self._settings |= {
                 "bearer.auth.credentials.source": "CUSTOM",
@@ -151,24 +151,24 @@ class SchemaRegistry:
         BrokerError
             If it refuses the request.
         """
-        found = self._schemas.get(number)
-        if found is not None:
-            return found
+        schema = self._schemas.get(number)
+        if schema is not None:
+            return schema
         asked_at = self._unknown.get(number)
         if asked_at is not None and self._clock() - asked_at < UNKNOWN_SECONDS:
             return None
-        found = cast(
+        schema = cast(
             "RegisteredSchema | None",
             self._request(lambda client: _registered(client, client.get_schema(number))),
         )
-        if found is None:
+        if schema is None:
             if len(self._unknown) >= MAX_UNKNOWN:
                 self._unknown.clear()
             self._unknown[number] = self._clock()
         else:
             self._unknown.pop(number, None)
-            self._schemas[number] = found
-        return found
+            self._schemas[number] = schema
+        return schema
 
     def check(self) -> None:
         """Raise as `schema` does if the registry does not respond, or refuses requests."""
@@ -232,10 +232,10 @@ def _registered(client: Any, schema: Any) -> RegisteredSchema:
 
     def add(schema: Any) -> None:
         for reference in schema.references or ():
-            place = (reference.subject, reference.version)
-            if place not in seen:
-                seen.add(place)
-                add(client.get_version(*place).schema)
+            subject_version = (reference.subject, reference.version)
+            if subject_version not in seen:
+                seen.add(subject_version)
+                add(client.get_version(*subject_version).schema)
         texts.append(schema.schema_str)
 
     add(schema)

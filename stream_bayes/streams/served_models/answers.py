@@ -84,7 +84,7 @@ class AnswerColumns:
         best = ordered.argmax(axis=1)
         best[ordered.max(axis=1) < 0.0] = len(order)
         decisions = [*(self.labels[code] for code in order), None]
-        return [decisions[place] for place in best.tolist()]
+        return [decisions[rank] for rank in best.tolist()]
 
     def newest(self, number: int, /) -> AnswerDicts:
         rows = self.table[max(0, len(self) - number) :].tolist()
@@ -96,8 +96,12 @@ class AnswerColumns:
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         table = np.nan_to_num(self.table, nan=0.0)
         if None in labels:
-            known = [row for row, label in enumerate(labels) if label is not None]
-            labels, weights, table = [labels[k] for k in known], [weights[k] for k in known], table[known]
+            rows = [row for row, label in enumerate(labels) if label is not None]
+            labels, weights, table = (
+                [labels[row] for row in rows],
+                [weights[row] for row in rows],
+                table[rows],
+            )
         if labels:
             same = weights.count(1.0) == len(weights)
             losses.update_many(labels, self.labels, table, None, None if same else weights)

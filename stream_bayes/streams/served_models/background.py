@@ -31,11 +31,11 @@ class Background:
 
         def run() -> None:
             try:
-                found = work()
+                result = work()
             except BaseException as error:
                 promised.set_exception(error)
             else:
-                promised.set_result(found)
+                promised.set_result(result)
 
         Thread(target=run, name="search", daemon=True).start()
         return promised

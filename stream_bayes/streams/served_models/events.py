@@ -505,9 +505,9 @@ def loaded_model(model: Any, parameters: Mapping[str, Any], state: Mapping[str, 
     return loaded
 
 
-def value_of(given: Any) -> Any:
+def value_of(value: Any) -> Any:
     """Return a value as answers name it; None if it is missing or none."""
     try:
-        return None if is_missing(given) else canonical(given)
+        return None if is_missing(value) else canonical(value)
     except BadValue:
         return None

@@ -159,11 +159,11 @@ class ServedLearner:
 
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = type(self.model).from_state(state)
-        saved, own = settings_of(loaded)["parameters"], self._settings["parameters"]
+        saved, ours = settings_of(loaded)["parameters"], self._settings["parameters"]
         others = [
             f"{name}={getattr(loaded, name)!r}, not {getattr(self.model, name)!r}"
-            for name in own
-            if saved[name] != own[name]
+            for name in ours
+            if saved[name] != ours[name]
         ]
         if others:
             raise BadState(f"the state is of a {self.name} with other arguments: {', '.join(others)}")

@@ -60,11 +60,11 @@ class NameLimit:
         """Return the number of first samples that may be learned together without exceeding the limit."""
         if not self._applies:
             return len(xs)
-        known = self._known.keys()
+        known_names = self._known.keys()
         new: set[Any] = set()
         for number, x in enumerate(xs):
-            if isinstance(x, dict) and not known >= x.keys() and ys[number] is not None:
-                new |= x.keys() - known
-                if len(known) + len(new) > self.max_names:
+            if isinstance(x, dict) and not known_names >= x.keys() and ys[number] is not None:
+                new |= x.keys() - known_names
+                if len(known_names) + len(new) > self.max_names:
                     return number
         return len(xs)

@@ -219,9 +219,9 @@ class ServedAdaptive(ServedRiver):
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[BatchAnswers, StreamBayesError | None]:
         drifts = self.drifts
-        known = drifts.added
+        added_before = drifts.added
         return process_one_by_one(
-            self.answer, self.predict_then_learn, xs, ys, ws, is_last=lambda: drifts.added != known
+            self.answer, self.predict_then_learn, xs, ys, ws, is_last=lambda: drifts.added != added_before
         )
 
 

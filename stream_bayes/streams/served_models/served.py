@@ -33,6 +33,7 @@ from stream_bayes.learners.wrappers.deciding_classifier import DecidingClassifie
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.networks.dynamic_network import DynamicNetwork
 from stream_bayes.networks.mixed_network import MixedNetwork
+from stream_bayes.streams.served_models.answers import Decide
 from stream_bayes.streams.served_models.events import EVENT_CLASSES, ServedEvents
 from stream_bayes.streams.served_models.learner import ServedLearner
 from stream_bayes.streams.served_models.mixture import ServedMixture
@@ -107,6 +108,11 @@ def served(
         return ServedLearner(inner, decide, max_names)
     if type(inner) is AdaptiveBayes:
         return ServedMixture(inner, decide, max_names)
+    return _served_steps(model, inner, decide)
+
+
+def _served_steps(model: Any, inner: Any, decide: Decide | None) -> Served:
+    """Return the adapter of a classifier of River, or of a pipeline, drift detection or both around one."""
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
     learner = last.learner if isinstance(last, DriftAdaptive) else last
     if isinstance(learner, BayesClassifier) and learner.store.tables.timed:

@@ -122,40 +122,42 @@ class Metrics:
 
     def record(self, progress: Progress) -> None:
         """Record the figures of this commit. Called in the engine's thread."""
-        engine, step, own = self.engine, self.engine.step, self._labels
+        engine, step, labels = self.engine, self.engine.step, self._labels
         if time.monotonic() - self._measured_at >= SECONDS_BETWEEN_MEASURES:
-            self._measures = _measures(step, own)
+            self._measures = _measures(step, labels)
             self._measured_at = time.monotonic()
         pending = step.pending
         self._timings.observe(engine)
         self._recorded = [
-            counter("records", "Records processed.", (own, progress.processed)),
-            counter("samples_learned", "Samples learned.", (own, step.learned + step.unlearned)),
-            counter("samples_unlearned", "Samples unlearned.", (own, step.unlearned)),
-            counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
-            dead_letter_counter(step.dead_letters.counts, own),
-            *([] if pending is None else _labels(pending, own)),
-            *_drift(step, own),
-            *_challengers(engine, own),
+            counter("records", "Records processed.", (labels, progress.processed)),
+            counter("samples_learned", "Samples learned.", (labels, step.learned + step.unlearned)),
+            counter("samples_unlearned", "Samples unlearned.", (labels, step.unlearned)),
+            counter("replayed_records", "Records replayed in this run.", (labels, progress.replayed)),
+            dead_letter_counter(step.dead_letters.counts, labels),
+            *([] if pending is None else _labels(pending, labels)),
+            *_drift(step, labels),
+            *_challengers(engine, labels),
             *self._measures,
         ]
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics with their values. Thread-safe."""
-        engine, own = self.engine, self._labels
+        engine, labels = self.engine, self._labels
         written, failed = engine.snapshots
         # Not only after a commit: while no broker answers there are none.
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)
         incidents = total_incidents(parts)
         now = [
-            *_positions(engine, own),
-            *self._timings.metrics(own),
-            gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
-            gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
-            gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
-            *_snapshots(engine.store, own),
-            *_lag_seconds(engine, own),
-            *incident_counters(incidents, own),
+            *_positions(engine, labels),
+            *self._timings.metrics(labels),
+            gauge(
+                "ready", "1 while the engine reads and its snapshots are written.", (labels, engine.healthy)
+            ),
+            gauge("snapshots_written", "Snapshots written in this run.", (labels, written)),
+            gauge("snapshots_failed", "Snapshots that could not be written.", (labels, failed)),
+            *_snapshots(engine.store, labels),
+            *_lag_seconds(engine, labels),
+            *incident_counters(incidents, labels),
         ]
         yield from (metric for metric in (*self._recorded, *now) if metric.samples)
 
@@ -214,8 +216,13 @@ def serving_collector(
     registry.register(_Build())
     ProcessCollector(registry=registry)
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
-    own = {"registry": registry, "engine": engine, "names": HostNames(host, hosts), "refusals": refusals}
-    handler = type("Handler", (_Handler,), {**own, **refused})
+    attributes = {
+        "registry": registry,
+        "engine": engine,
+        "names": HostNames(host, hosts),
+        "refusals": refusals,
+    }
+    handler = type("Handler", (_Handler,), {**attributes, **refused})
     try:
         server = _OpsServer((host, port), handler)
     except OSError as error:
@@ -376,10 +383,10 @@ MEASURES_OF_FORECASTS = MEASURES_OF_NUMBERS | {
 ATTRIBUTES = {"interval_width": "width"}  # of the measures, where the metric needs a longer name
 
 
-def _measures(step: Step, own: MetricLabels) -> list[Metric]:
+def _measures(step: Step, labels: MetricLabels) -> list[Metric]:
     fading = step.losses.fading
     measures = [
-        gauge(name, f"{text}, fading.", (own, getattr(fading, ATTRIBUTES.get(name, name))))
+        gauge(name, f"{text}, fading.", (labels, getattr(fading, ATTRIBUTES.get(name, name))))
         for name, text in _measures_of(step).items()
     ]
     if step.errors is None:
@@ -390,7 +397,7 @@ def _measures(step: Step, own: MetricLabels) -> list[Metric]:
             f"variable_{name}",
             f"{text}, by variable, fading.",
             *(
-                (own | {"variable": variable}, getattr(each, ATTRIBUTES.get(name, name)))
+                (labels | {"variable": variable}, getattr(each, ATTRIBUTES.get(name, name)))
                 for variable, each in errors.items()
             ),
         )
@@ -405,10 +412,10 @@ def _measures_of(step: Step) -> dict[str, str]:
     return MEASURES_OF_FORECASTS if step.model.predicts_numbers else MEASURES_OF_LABELS
 
 
-def _challengers(engine: Engine, own: MetricLabels) -> list[Metric]:
+def _challengers(engine: Engine, labels: MetricLabels) -> list[Metric]:
     """Return the losses of each challenger, fading as those of the pipeline's model do."""
     running = {name: each.step for name, each in engine.challengers.by_name.items() if each.failure is None}
-    where = {name: own | {"challenger": name} for name in running}
+    where = {name: labels | {"challenger": name} for name in running}
     losses = {name: step.losses.fading for name, step in running.items()}
     return [
         gauge(
@@ -423,33 +430,33 @@ def _challengers(engine: Engine, own: MetricLabels) -> list[Metric]:
     ]
 
 
-def _snapshots(store: SnapshotStore | None, own: MetricLabels) -> list[Metric]:
+def _snapshots(store: SnapshotStore | None, labels: MetricLabels) -> list[Metric]:
     newest = None if store is None else store.newest_written()
     if newest is None:
         return []
     age = max(0.0, time.time() - newest.written)
     return [
-        gauge("snapshot_age_seconds", "Seconds since the newest snapshot was written.", (own, age)),
-        gauge("snapshot_bytes", "Size of the newest snapshot.", (own, newest.size)),
+        gauge("snapshot_age_seconds", "Seconds since the newest snapshot was written.", (labels, age)),
+        gauge("snapshot_bytes", "Size of the newest snapshot.", (labels, newest.size)),
     ]
 
 
-def _labels(pending: Pending, own: MetricLabels) -> list[Metric]:
+def _labels(pending: Pending, labels: MetricLabels) -> list[Metric]:
     return [
-        gauge("waiting", "Samples without a label.", (own, pending.waiting)),
+        gauge("waiting", "Samples without a label.", (labels, pending.waiting)),
         counter(
             "labels",
             "Late labels by outcome: joined late or early, corrected, repeated, ...; samples that expired.",
-            *((own | {"outcome": outcome}, pending.counts[outcome]) for outcome in OUTCOMES),
+            *((labels | {"outcome": outcome}, pending.counts[outcome]) for outcome in OUTCOMES),
         ),
     ]
 
 
-def _positions(engine: Engine, own: MetricLabels) -> list[Metric]:
+def _positions(engine: Engine, labels: MetricLabels) -> list[Metric]:
     """Return positions and lag as they are now: during a replay or an outage there is no commit."""
     positions, lag = dict(engine.positions), engine.lag
     where = {
-        partition: own | {"source": partition.source, "partition": str(partition.partition)}
+        partition: labels | {"source": partition.source, "partition": str(partition.partition)}
         for partition in positions
     }
     return [
@@ -484,10 +491,10 @@ def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric
     return [lags, longest]
 
 
-def _lag_seconds(engine: Engine, own: MetricLabels) -> list[Metric]:
+def _lag_seconds(engine: Engine, labels: MetricLabels) -> list[Metric]:
     seconds = seconds_behind(engine)
     text = "Age of the last record that was processed; 0 at the end of the source."
-    return [] if seconds is None else [gauge("lag_seconds", text, (own, seconds))]
+    return [] if seconds is None else [gauge("lag_seconds", text, (labels, seconds))]
 
 
 def seconds_behind(engine: Engine) -> float | None:
@@ -500,7 +507,7 @@ def seconds_behind(engine: Engine) -> float | None:
     return 0.0 if caught_up else max(0.0, time.time() - engine.reached)
 
 
-def _drift(step: Step, own: MetricLabels) -> list[Metric]:
+def _drift(step: Step, labels: MetricLabels) -> list[Metric]:
     model = step.model
     if model.drifts is None or model.drift_state is None:
         return []
@@ -510,13 +517,13 @@ def _drift(step: Step, own: MetricLabels) -> list[Metric]:
             "drift_events",
             "Entries of the drift log, by kind.",
             # From the start on, at 0: a counter that appears has no rate.
-            *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*KINDS, *counts})),
+            *((labels | {"what": what}, counts.get(what, 0)) for what in sorted({*KINDS, *counts})),
         ),
-        gauge("model_generation", "Number of times that the model was replaced.", (own, model.generation)),
+        gauge("model_generation", "Number of times that the model was replaced.", (labels, model.generation)),
         gauge(
             "drift_state",
             "1 for the current state of the model.",
-            *((own | {"state": state}, state == now) for state in sorted({*DRIFT_STATES, now})),
+            *((labels | {"state": state}, state == now) for state in sorted({*DRIFT_STATES, now})),
         ),
     ]
 
@@ -529,16 +536,16 @@ def counter(name: str, text: str, *values: tuple[MetricLabels, float]) -> Metric
     return metric
 
 
-def incident_counters(incidents: Mapping[str, int], own: MetricLabels) -> Iterator[Metric]:
+def incident_counters(incidents: Mapping[str, int], labels: MetricLabels) -> Iterator[Metric]:
     """Yield a counter for each kind of incident, with 0 for those that have not happened."""
     for name, text in sorted(INCIDENT_HELP.items()):
-        yield counter(name, text, (own, incidents.get(name, 0)))
+        yield counter(name, text, (labels, incidents.get(name, 0)))
 
 
-def dead_letter_counter(counts: Mapping[str, int], own: MetricLabels) -> Metric:
+def dead_letter_counter(counts: Mapping[str, int], labels: MetricLabels) -> Metric:
     """Return the counter of dead letters, with 0 for reasons that have none."""
     reasons = sorted({*REASONS, *counts})
-    values = ((own | {"reason": reason}, counts.get(reason, 0)) for reason in reasons)
+    values = ((labels | {"reason": reason}, counts.get(reason, 0)) for reason in reasons)
     return counter("dead_letters", "Records that could not be used.", *values)
 
 

@@ -52,10 +52,10 @@ class Timings:
         for mine, theirs in zip(self._histograms, other._histograms, strict=True):
             mine.add(theirs)
 
-    def metrics(self, own: dict[str, str]) -> Iterator[Metric]:
+    def metrics(self, labels: dict[str, str]) -> Iterator[Metric]:
         """Yield the metrics of those that have observations."""
         for histogram in self._histograms:
-            yield histogram.metric(own)
+            yield histogram.metric(labels)
 
     @property
     def _histograms(self) -> tuple[_Histogram, ...]:
@@ -83,14 +83,14 @@ class _Histogram:
         (counts, total), (more, further) = self._content, other._content
         self._content = [a + b for a, b in zip(counts, more, strict=True)], total + further
 
-    def metric(self, own: dict[str, str]) -> Metric:
+    def metric(self, labels: dict[str, str]) -> Metric:
         metric = Metric(self._name, self._text, "histogram")
         content, total = self._content
         counts = list(accumulate(content))
         if counts[-1]:
             bounds = [*map(float, self._bounds), math.inf]
             for bound, count in zip(bounds, counts, strict=True):
-                metric.add_sample(f"{self._name}_bucket", own | {"le": floatToGoString(bound)}, count)
-            metric.add_sample(f"{self._name}_count", own, counts[-1])
-            metric.add_sample(f"{self._name}_sum", own, total)
+                metric.add_sample(f"{self._name}_bucket", labels | {"le": floatToGoString(bound)}, count)
+            metric.add_sample(f"{self._name}_count", labels, counts[-1])
+            metric.add_sample(f"{self._name}_sum", labels, total)
         return metric

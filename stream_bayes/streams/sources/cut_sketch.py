@@ -27,7 +27,7 @@ MOST_PENDING = 512  # numbers of a feature that wait to be added together
 MAGIC = b"CUTS"
 
 
-class _FoundCuts(msgspec.Struct):
+class _FeatureCounts(msgspec.Struct):
     """The number of values of a feature by kind, and the serialised sketch of its numbers."""
 
     numbers: int = 0
@@ -61,7 +61,7 @@ class CutSketch:
     def __init__(self) -> None:
         self._sketches: dict[str, Any] = {}
         self._pending: dict[str, list[float]] = {}
-        self._found: dict[str, _FoundCuts] = {}
+        self._counts: dict[str, _FeatureCounts] = {}
         _datasketches()
 
     def add(self, x: Mapping[Any, Any]) -> None:
@@ -69,15 +69,15 @@ class CutSketch:
         for name, value in x.items():
             if value is None or value != value:
                 continue
-            found = self._found.get(name)
-            if found is None:
-                found = self._found[name] = _FoundCuts()
+            counts = self._counts.get(name)
+            if counts is None:
+                counts = self._counts[name] = _FeatureCounts()
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-                found.names += 1
+                counts.names += 1
             elif not math.isfinite(value):
-                found.infinite += 1
+                counts.infinite += 1
             else:
-                found.numbers += 1
+                counts.numbers += 1
                 pending = self._pending.setdefault(name, [])
                 pending.append(float(value))
                 if len(pending) >= MOST_PENDING:
@@ -85,11 +85,11 @@ class CutSketch:
 
     def merge(self, other: CutSketch) -> None:
         """Add everything that another sketch has seen."""
-        for name, theirs in other._found.items():
-            found = self._found.setdefault(name, _FoundCuts())
-            found.numbers += theirs.numbers
-            found.names += theirs.names
-            found.infinite += theirs.infinite
+        for name, theirs in other._counts.items():
+            counts = self._counts.setdefault(name, _FeatureCounts())
+            counts.numbers += theirs.numbers
+            counts.names += theirs.names
+            counts.infinite += theirs.infinite
             if theirs.numbers:
                 self._sketch(name).merge(other._sketch(name))
 
@@ -108,10 +108,10 @@ class CutSketch:
         if bins < 2:
             raise BadValue(f"bins: expected at least 2, got {bins}")
         features: dict[str, Nominal | Numeric] = {}
-        for name, found in self._found.items():
-            if found.numbers > found.names:
+        for name, counts in self._counts.items():
+            if counts.numbers > counts.names:
                 features[name] = Numeric(cuts=sketched_cuts(list(self._sketch(name)), bins))
-            elif found.names or found.infinite:
+            elif counts.names or counts.infinite:
                 features[name] = Nominal()
         if not features:
             raise SchemaError("no record has a feature with a value, so there is nothing to declare")
@@ -120,19 +120,19 @@ class CutSketch:
     def warnings(self, bins: int) -> list[str]:
         """Return what a reader of the schema must know, a line each: features of two kinds, or with too few values."""
         lines = []
-        for name, found in self._found.items():
-            if found.infinite:
+        for name, counts in self._counts.items():
+            if counts.infinite:
                 lines.append(
-                    f"warning: {name}: {found.infinite:,} infinite numbers were left out; learners refuse them"
+                    f"warning: {name}: {counts.infinite:,} infinite numbers were left out; learners refuse them"
                 )
-            if found.numbers and found.names:
-                kind = "numeric" if found.numbers > found.names else "nominal"
+            if counts.numbers and counts.names:
+                kind = "numeric" if counts.numbers > counts.names else "nominal"
                 refused = "; records with other values become dead letters" if kind == "numeric" else ""
                 lines.append(
-                    f"warning: {name}: {found.numbers:,} values are numbers and {found.names:,} are not; it is "
+                    f"warning: {name}: {counts.numbers:,} values are numbers and {counts.names:,} are not; it is "
                     f"declared {kind}{refused}"
                 )
-            if found.numbers > found.names:
+            if counts.numbers > counts.names:
                 count = len(sketched_cuts(list(self._sketch(name)), bins)) + 1
                 if count < bins:
                     lines.append(f"warning: {name}: its values repeat, so it has {count} bins, not {bins}")
@@ -144,10 +144,10 @@ class CutSketch:
             (
                 name,
                 msgspec.structs.replace(
-                    found, sketch=self._sketch(name).serialize() if found.numbers else b""
+                    counts, sketch=self._sketch(name).serialize() if counts.numbers else b""
                 ),
             )
-            for name, found in self._found.items()
+            for name, counts in self._counts.items()
         ]
         return MAGIC + struct.pack("<H", FORMAT) + msgspec.msgpack.encode(saved)
 
@@ -167,15 +167,15 @@ class CutSketch:
             raise BadState(f"its format is {form}, and this version reads {FORMAT}; upgrade stream_bayes")
         made = cls()
         try:
-            for name, found in msgspec.msgpack.decode(data[6:], type=list[tuple[str, _FoundCuts]]):
-                if found.numbers:
-                    sketch = _datasketches().kll_doubles_sketch.deserialize(found.sketch)
-                    if sketch.n != found.numbers or sketch.k != SIZE:
+            for name, counts in msgspec.msgpack.decode(data[6:], type=list[tuple[str, _FeatureCounts]]):
+                if counts.numbers:
+                    sketch = _datasketches().kll_doubles_sketch.deserialize(counts.sketch)
+                    if sketch.n != counts.numbers or sketch.k != SIZE:
                         raise ValueError(
-                            f"the sketch of {name!r} has {sketch.n} numbers, expected {found.numbers}"
+                            f"the sketch of {name!r} has {sketch.n} numbers, expected {counts.numbers}"
                         )
                     made._sketches[name] = sketch
-                made._found[name] = msgspec.structs.replace(found, sketch=b"")
+                made._counts[name] = msgspec.structs.replace(counts, sketch=b"")
         except (msgspec.DecodeError, RuntimeError, ValueError) as error:
             raise BadState(f"the sketches are damaged: {error}") from error
         return made

@@ -94,8 +94,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
         with Path(path).open("rb") as file:
             member = Path(table_in(Path(path), file).filename).suffix.lower()
             last = member if member in DATA_NAMES else ".csv"
-    for name, own in TEXT_FILES.items():
-        if last in own:
+    for name, endings in TEXT_FILES.items():
+        if last in endings:
             return name
     if last[1:] in TYPED_FILES:
         return "parquet" if last == ".pq" else last[1:]
@@ -115,12 +115,12 @@ def is_data_name(path: Path) -> bool:
     (True, True, False)
     """
     suffix = path.suffix.lower()
-    is_text = suffix in COMPRESSED or any(suffix in own for own in TEXT_FILES.values())
+    is_text = suffix in COMPRESSED or any(suffix in suffixes for suffixes in TEXT_FILES.values())
     return is_text or suffix[1:] in TYPED_FILES
 
 
 def _suffixes() -> Iterator[str]:
-    for own in TEXT_FILES.values():
-        yield from own
+    for suffixes in TEXT_FILES.values():
+        yield from suffixes
     for name in TYPED_FILES:
         yield f".{name}"

@@ -159,13 +159,13 @@ class JournaledSource(SourceAround):
     def _up_to(self, part: Partition, stop: Position) -> list[Record]:
         """Return the next records of a file, up to a position."""
         source = next(source for source in self.source.sources if source.name == part.source)
-        found: list[Record] = []
+        records: list[Record] = []
         position = self._position(part)
         while position < stop:
             for record in self._next(source, part, stop):
-                found.append(record)
+                records.append(record)
                 position = record.after
-        return found
+        return records
 
     def _next(self, source: Source, part: Partition, stop: Position) -> list[Record]:
         ahead = self._ahead[part.source]
@@ -253,8 +253,8 @@ class JournaledSource(SourceAround):
 
 def _position_in(positions: Mapping[Partition, Position], part: Partition) -> Position:
     """Return the position in a partition: the end of one that was rotated away, the beginning of a new one."""
-    known = positions.get(part)
-    if known is not None:
-        return known
+    position = positions.get(part)
+    if position is not None:
+        return position
     newest = max((other.partition for other in positions if other.source == part.source), default=-1)
     return 2**62 if newest > part.partition else 0

@@ -72,21 +72,21 @@ class LabelledSource(SourceAround):
 
     def _before_label(self, limit: int) -> list[Record]:
         """Take the records up to the place of the next label."""
-        count, place = limit, self.log.next_place
-        if place is not None:
+        count, entry = limit, self.log.next_entry
+        if entry is not None:
             positions = dict(self._positions)
             for number, record in enumerate(self._ahead[:limit], 1):
                 positions[record.partition] = record.after
-                if place.is_reached(positions):
+                if entry.is_reached(positions):
                     count = number
                     break
         records, self._ahead = self._ahead[:count], self._ahead[count:]
         return records
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
-        own = self.log.partition
-        self.source.seek({part: at for part, at in positions.items() if part != own})
-        self.log.seek(positions.get(own, 0))
+        labels = self.log.partition
+        self.source.seek({part: at for part, at in positions.items() if part != labels})
+        self.log.seek(positions.get(labels, 0))
         self._begin()
 
     def marks(self, positions: Mapping[Partition, Position], /) -> Mapping[Partition, ReadMark]:

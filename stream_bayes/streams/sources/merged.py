@@ -156,8 +156,8 @@ class MergedSource:
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, if the source can compute it."""
-        known = [source.end_offsets for source in self.sources if isinstance(source, HasEndOffsets)]
-        return {part: end for ends in known for part, end in ends.items()}
+        offsets = [source.end_offsets for source in self.sources if isinstance(source, HasEndOffsets)]
+        return {part: end for ends in offsets for part, end in ends.items()}
 
     def fetch_end(self) -> Mapping[Partition, Position]:
         """Return the end of each partition as it is now."""
@@ -187,28 +187,28 @@ class MergedSource:
         """Read the next records of each source that has none here. Return True if the earliest record is known."""
         is_known = True
         for source in self.sources:
-            place = _partition_of(source)
-            if place in self._merge or place in self._ended or self._seems_idle(source, place):
+            part = _partition_of(source)
+            if part in self._merge or part in self._ended or self._seems_idle(source, part):
                 continue
-            now = self._polled_at[place] = self._clock()
+            now = self._polled_at[part] = self._clock()
             try:
                 records = source.poll(CHUNK)
             except Exhausted:
-                self._ended.add(place)
+                self._ended.add(part)
                 continue
             if records:
-                self._idle_since.pop(place, None)
-                self._merge.push(place, records)
-            elif now - self._idle_since.setdefault(place, now) < self.wait_idle:
+                self._idle_since.pop(part, None)
+                self._merge.push(part, records)
+            elif now - self._idle_since.setdefault(part, now) < self.wait_idle:
                 is_known = False
         return is_known and self._has_records()
 
-    def _seems_idle(self, source: Source, place: Partition) -> bool:
+    def _seems_idle(self, source: Source, part: Partition) -> bool:
         """Return True if a source was at its end and has not grown: polling it would wait."""
-        if place not in self._idle_since or not self._has_records() or not isinstance(source, EndlessSource):
+        if part not in self._idle_since or not self._has_records() or not isinstance(source, EndlessSource):
             return False
         now = self._clock()
-        if now - self._idle_since[place] < self.wait_idle or now - self._polled_at[place] >= CHECK_SECONDS:
+        if now - self._idle_since[part] < self.wait_idle or now - self._polled_at[part] >= CHECK_SECONDS:
             return False
         return source.has_reached(source.fetch_end())
 

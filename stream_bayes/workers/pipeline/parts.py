@@ -69,7 +69,7 @@ class WorkerParts:
             if getattr(config.model, name) is not None:
                 raise BadConfig(f"model.{name}: the outputs of [workers] have none; leave it out")
         self.config = config
-        self.own = config.workers
+        self.table = config.workers
         self.kafka = config.kafka
         self.connection = config.kafka.connection()
         self.schema = config.schema_of_stream()
@@ -77,9 +77,9 @@ class WorkerParts:
         self.accept_gap = accept_gap
         self.cache = None if config.snapshots is None else directory / config.snapshots.directory
         model = make_model(config, self.schema, directory)
-        self.total = total_of(model, config.model.max_names, self.own.memory_budget, config.model.intervals)
+        self.total = total_of(model, config.model.max_names, self.table.memory_budget, config.model.intervals)
         self.settings = config.settings()
-        self.key = None if self.own.key is None else self.own.key.get_secret_value().encode()
+        self.key = None if self.table.key is None else self.table.key.get_secret_value().encode()
         self.part_bytes = min(PART_BYTES, self.kafka.max_message_bytes // 2)
         self.partitions = 0  # of the input topics; known after `prepare`
         self.topics = ShardTopics(config.name)
@@ -88,13 +88,13 @@ class WorkerParts:
         return Worker(
             self.config.name,
             self.connection,
-            self.own.shards,
+            self.table.shards,
             self.total,
             prepare=self.prepare,
             make_replicas=self.make_replicas,
             make_shard=self.make_shard,
             instance_id=self.instance_id,
-            session_seconds=self.own.session_seconds,
+            session_seconds=self.table.session_seconds,
         )
 
     # -- topics -------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class WorkerParts:
 
     def check_input(self, cluster: Cluster) -> None:
         """Check the topics that are read and written, and count the partitions of the input."""
-        shards = self.own.shards
+        shards = self.table.shards
         cluster.check_topics(self.input_topics, self.output_topics)
         described = cluster.require_topics(self.input_topics)
         counts = {topic: described[topic].partitions for topic in self.input_topics}
@@ -143,7 +143,7 @@ class WorkerParts:
 
     def create_topics(self, cluster: Cluster) -> None:
         """Check the topics of the shards, then create those that are missing."""
-        shards, topics = self.own.shards, self.topics
+        shards, topics = self.table.shards, self.topics
         for topic, described in self.present_topics(cluster).items():
             if described.partitions != shards:
                 raise BrokerError(
@@ -177,7 +177,7 @@ class WorkerParts:
     @property
     def origin(self) -> Origin:
         """The origin of this pipeline's publications."""
-        return Origin(self.config.name, digest(self.settings), self.own.shards, self.kept_partitions or 0)
+        return Origin(self.config.name, digest(self.settings), self.table.shards, self.kept_partitions or 0)
 
     @property
     def kept_partitions(self) -> int | None:
@@ -188,7 +188,7 @@ class WorkerParts:
         return TopicReader(self.connection, topic, shards, self.key, self.origin, cluster)
 
     def make_replicas(self) -> Replicas:
-        return Replicas(self.reader(self.topics.model, range(self.own.shards)), self.total)
+        return Replicas(self.reader(self.topics.model, range(self.table.shards)), self.total)
 
     # -- a shard ------------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class WorkerParts:
     def make_shard(self, number: int, until_end: bool, only_replay: bool = False) -> Shard:
         """Return a shard, to run. With `only_replay` it ends with a snapshot where its journal ends."""
         config = self.config
-        share = Share(number, self.own.shards, None if only_replay else self.kept_partitions)
+        share = Share(number, self.table.shards, None if only_replay else self.kept_partitions)
         source = kafka_source(config, self.schema, share)
         model = shard_of(self.total, number)
         delivery = ShardTransactions(
@@ -243,8 +243,8 @@ class WorkerParts:
             model,
             self.total,
             changed,
-            every_seconds=self.own.publish_seconds,
-            every_events=self.own.publish_events,
+            every_seconds=self.table.publish_seconds,
+            every_events=self.table.publish_events,
             part_bytes=self.part_bytes,
         )
         delivery.store, delivery.publisher, delivery.take_tape = store, publisher, model.take_tape
@@ -281,5 +281,9 @@ class WorkerParts:
         return SnapshotCache(self.cache, self.config.name, number, self.part_bytes)
 
     def _schedule(self) -> Schedule:
-        own = self.config.snapshots
-        return Schedule(every_seconds=60.0) if own is None else Schedule(own.every_events, own.every_seconds)
+        table = self.config.snapshots
+        return (
+            Schedule(every_seconds=60.0)
+            if table is None
+            else Schedule(table.every_events, table.every_seconds)
+        )

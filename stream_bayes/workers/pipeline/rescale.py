@@ -107,28 +107,30 @@ class _Rescale:
 
     @property
     def _shards(self) -> int:
-        return self._new.own.shards
+        return self._new.table.shards
 
     def run(self) -> Rescaled:
         old, new = self._old, self._new
         new.check_input(self._cluster)
         old.partitions = self._partitions_before()
         self._check_keys()
-        if old.own.shards == new.own.shards and old.kept_partitions == new.kept_partitions:
+        if old.table.shards == new.table.shards and old.kept_partitions == new.kept_partitions:
             topics = old.topics
             events = sum(snapshot.clock for snapshot in self._snapshots().values())
             return Rescaled(self._shards, self._shards, events, topics.generation, has_changed=False)
         if self._cluster.has_members(self._name):
             raise BrokerError(
                 f"the group {self._name!r} has members: stop all workers first. One that was killed leaves it after "
-                f"workers.session_seconds = {old.own.session_seconds:g}"
+                f"workers.session_seconds = {old.table.session_seconds:g}"
             )
         new.topics = self._create_next()
         for _ in range(ATTEMPTS):
             unsettled = self._move()
             if unsettled is None:
                 events = self._moved_events
-                return Rescaled(old.own.shards, self._shards, events, new.topics.generation, has_changed=True)
+                return Rescaled(
+                    old.table.shards, self._shards, events, new.topics.generation, has_changed=True
+                )
             self._replay(unsettled)
         raise BrokerError(
             f"a worker of {self._name!r} goes on while its shards are moved: stop all workers first"
@@ -140,7 +142,7 @@ class _Rescale:
         """Return the number of partitions of the input that the present shards are of."""
         topics, key = self._old.topics, self._old.key
         reader = TopicReader(
-            self._old.connection, topics.state, range(self._old.own.shards), key, cluster=self._cluster
+            self._old.connection, topics.state, range(self._old.table.shards), key, cluster=self._cluster
         )
         try:
             reader.read_to_end()
@@ -195,7 +197,7 @@ class _Rescale:
             writer.fence()
             writer.begin()
             ends = self._enter(writer)
-            for shard in range(self._old.own.shards):
+            for shard in range(self._old.table.shards):
                 fencing = self._writer(shard_id(self._name, shard))
                 try:
                     fencing.fence()
@@ -208,7 +210,7 @@ class _Rescale:
             snapshots = self._snapshots()
             unsettled = [
                 shard
-                for shard in range(self._old.own.shards)
+                for shard in range(self._old.table.shards)
                 if not self._is_settled(shard, snapshots.get(shard))
             ]
             if unsettled:
@@ -254,7 +256,7 @@ class _Rescale:
 
     @property
     def _journals(self) -> list[Partition]:
-        return [Partition(self._old.topics.journal, shard) for shard in range(self._old.own.shards)]
+        return [Partition(self._old.topics.journal, shard) for shard in range(self._old.table.shards)]
 
     def _await_decisions(self, ends: Mapping[Partition, int]) -> None:
         """Wait until all transactions before the last entries of the journals are decided."""
@@ -276,7 +278,7 @@ class _Rescale:
     def _snapshots(self) -> dict[int, Snapshot]:
         """Return the newest snapshots of the present shards."""
         old = self._old
-        reader = old.reader(old.topics.state, range(old.own.shards), self._cluster)
+        reader = old.reader(old.topics.state, range(old.table.shards), self._cluster)
         try:
             reader.read_to_end()
             return {
@@ -304,12 +306,14 @@ class _Rescale:
                 new.topics.state: pieces("snapshot", snapshot.to_bytes(), new.part_bytes),
                 new.topics.model: parts_of(learner.content().state(), new.part_bytes),
             }
-            for topic, own in parts.items():
-                for name, value in Publisher(new.origin, shard, new.key).records(own, snapshot.clock, now):
+            for topic, of_topic in parts.items():
+                for name, value in Publisher(new.origin, shard, new.key).records(
+                    of_topic, snapshot.clock, now
+                ):
                     yield (topic, shard, record_key(shard, name), value, [])
         record = msgspec.json.encode(
             Moved(FORMAT, self._name, new.topics.generation, self._shards).signed(old.key)
         )
         for topic in (old.topics.model, old.topics.state):
-            for shard in range(old.own.shards):
+            for shard in range(old.table.shards):
                 yield (topic, shard, record_key(shard, MOVED), record, [])

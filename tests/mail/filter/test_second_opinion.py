@@ -15,7 +15,7 @@ from stream_bayes.errors import BadState, CannotMerge, NotSupported
 from stream_bayes.learners.classifiers.text import BernoulliNB
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter._evidence import STEP
-from stream_bayes.mail.filter._grams import PLACES, GramTable
+from stream_bayes.mail.filter._grams import SLOTS, GramTable
 from stream_bayes.mail.filter.arguments import make_filter
 from stream_bayes.mail.filter.base_model import base_of
 from stream_bayes.mail.filter.second_opinion import ENOUGH, MOST, SECOND_OPINION, CharacterOpinion
@@ -214,7 +214,7 @@ def test_the_state_comes_back_and_goes_on_alike() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("gram_places", -1), ("gram_places", PLACES), ("gram_steps", 2**61), ("gram_squares", -1)],
+    [("gram_places", -1), ("gram_places", SLOTS), ("gram_steps", 2**61), ("gram_squares", -1)],
 )
 def test_a_state_with_a_4_gram_out_of_range_is_refused(name: str, value: int) -> None:
     state = trained().state()

@@ -199,7 +199,7 @@ def test_probabilities_are_the_sites_until_a_user_labelled_enough() -> None:
         curve.add(number % 7 - 3.0 + 4.0 * (number % 2), number % 2)
     own = ScoreCurve.log_odds(curve, 1.0)
     assert min(own, common.log_odds(1.0)) < curve.log_odds(1.0) < max(own, common.log_odds(1.0))
-    assert curve.held == 420
+    assert curve.recent_count == 420
 
 
 def test_users_need_the_built_in_scorer() -> None:

@@ -11,7 +11,7 @@ import lzma
 import os
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow
@@ -140,15 +140,24 @@ def test_texts_and_exact_copies_in_tables_keep_their_letters(tmp_path: Path) -> 
     assert {"subject:käse", "free", "pills"} <= bag.keys()
 
 
-def test_a_mail_longer_than_the_limit_of_csv_is_read_and_the_limit_stays(tmp_path: Path) -> None:
-    before = csv.field_size_limit()
-    text = 'free "pills"\r\n' * (before // 10)
+@pytest.fixture
+def usual_limit() -> Iterator[int]:
+    """The limit of the csv module; what was read before in this process may have raised it."""
+    before = csv.field_size_limit(2**17)
+    yield 2**17
+    csv.field_size_limit(before)
+
+
+def test_a_mail_longer_than_the_limit_of_csv_is_read_and_the_limit_stays(
+    tmp_path: Path, usual_limit: int
+) -> None:
+    text = 'free "pills"\r\n' * (usual_limit // 10)
     with (tmp_path / "box.csv").open("w", newline="") as file:
         csv.writer(file).writerows(
             [["label", "mail"], ["spam", f"Subject: a\n\n{text}"], ["ham", "Subject: b"]]
         )
     for mail in mails(tmp_path / "box.csv"):
-        assert csv.field_size_limit() == before and not mail.refusal
+        assert csv.field_size_limit() == usual_limit and not mail.refusal
         assert mail.raw in (f"Subject: a\n\n{text}".encode(), b"Subject: b")
 
 

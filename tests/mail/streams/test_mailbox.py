@@ -153,5 +153,5 @@ def test_a_mail_program_may_move_mails_while_they_are_read(
     found = []
     for mail in mails(tmp_path):  # moved while it is at hand
         found.append(mail.raw)
-        Path(mail.place).rename(f"{mail.place}.seen")
+        Path(mail.origin).rename(f"{mail.origin}.seen")
     assert len(found) == 4

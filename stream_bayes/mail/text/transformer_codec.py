@@ -11,12 +11,12 @@ from stream_bayes.saving.river.registry import register
 __all__: list[str] = []
 
 
-def _limits(held: Any) -> tuple[int, ...] | None:
-    return None if held.limits is None else astuple(held.limits)
+def _limits(transformer: Any) -> tuple[int, ...] | None:
+    return None if transformer.limits is None else astuple(transformer.limits)
 
 
-def _refused(held: Any) -> str | None:
-    has_any = held.correspondents is not None
+def _refused(transformer: Any) -> str | None:
+    has_any = transformer.correspondents is not None
     return (
         "its correspondents are a filter's, which saves them; a step of a pipeline has none"
         if has_any

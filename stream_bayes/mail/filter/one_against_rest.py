@@ -1,4 +1,4 @@
-"""A contest: two labels, 0 and 1, and all that is learned about them.
+"""One class against the rest: a contest of two labels, 0 and 1, and all that is learned about them.
 
 A filter of two classes is one contest, the wanted class (0) against the unwanted one (1). Of more classes, the first
 contest is the wanted class against all others, and each other class has one of its own, against the rest (0). A message

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.filter._monotone import step_starts
+from stream_bayes.mail.filter._isotonic import step_starts
 
 values = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=12)
 

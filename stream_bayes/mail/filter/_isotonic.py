@@ -1,4 +1,4 @@
-"""The best monotone steps through a sequence, by pooling adjacent violators (Ayer et al. 1955)."""
+"""Isotonic regression: the best monotone steps through a sequence, by pooling adjacent violators (Ayer et al. 1955)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import numpy as np
 
 
 def step_starts(values: cython.double[::1]):
-    """Return the place where each step begins: the rising means that fit the values with the least squared error.
+    """Return the index at which each step begins: the rising means that fit the values with the least squared error.
 
     The means of two steps are never equal.
     """
     steps: cython.Py_ssize_t = 0
-    found = np.empty(len(values), np.int64)
-    starts: cython.longlong[::1] = found
-    held = np.empty(len(values))
-    sums: cython.double[::1] = held
+    result = np.empty(len(values), np.int64)
+    starts: cython.longlong[::1] = result
+    sums: cython.double[::1] = np.empty(len(values))
     for k in range(values.shape[0]):
         starts[steps] = k
         sums[steps] = values[k]
@@ -26,4 +25,4 @@ def step_starts(values: cython.double[::1]):
             sums[steps - 1] += sums[steps]
             steps -= 1
         steps += 1
-    return found[:steps].copy()
+    return result[:steps].copy()
