@@ -45,14 +45,14 @@ class LabelledNetwork:
         self._labels = np.array(labels, np.intp)
         self._prior = prior
         self._prior_weights = prior_weights
-        self._held = {v: self._held_codes(v) for v in structure.variables if v != counts.target}
+        self._codes = {v: self._held_codes(v) for v in structure.variables if v != counts.target}
         states: dict[Any, tuple[Any, ...]] = {}
         for v in structure.variables:
             if v == counts.target:
                 states[v] = tuple(counts.encoder.labels.values[code] for code in labels)
             else:
                 values = counts.encoder.features[v].vocabulary.values if v in counts.encoder.features else ()
-                states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
+                states[v] = tuple(values[code] for code in self._codes[v].tolist()) or (None,)
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
 
     def set_prior(self, prior: Floats, weights: Floats | None) -> None:
@@ -70,7 +70,7 @@ class LabelledNetwork:
 
     def values_by_code(self, feature: Value) -> dict[int, Any]:
         """Return the values of a feature that hold samples or were declared, by their codes."""
-        codes = self._held[feature].tolist()
+        codes = self._codes[feature].tolist()
         return dict(
             zip(codes, self.states[feature], strict=False)
         )  # a feature without values has the state None
@@ -115,19 +115,21 @@ class LabelledNetwork:
         class.
         """
         counts, tables = self.counts, self.counts.tables
-        if any(not len(self._held[name]) for name in members):
+        if any(not len(self._codes[name]) for name in members):
             return np.zeros([*shape, len(self._labels)])
         features, stride = counts.encoder.features, tables.values.layout.classes
         if len(members) == 1:
             start = tables.values.layout.start[features[members[0]].slot]
             weight = np.asarray(tables.values.weight).reshape(-1, stride)
-            return weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+            return weight[np.ix_(start + self._codes[members[0]], self._labels)] / tables.unit
         child, parents = counts.family_of(members, variable)
         families = tables.families
         codes, weight, _ = families.rows_of(families.families.index((child, parents)))
         by_slot = {int(features[name].slot): name for name in members}
         order = [by_slot[slot] for slot in (*parents, child)]
-        counted = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
-        positions = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
-        counted[positions] = weight[:, self._held[order[-1]]][:, :, self._labels]
+        counted = np.zeros([len(self._codes[name]) for name in order] + [len(self._labels)])
+        positions = tuple(
+            np.searchsorted(self._codes[name], codes[:, k]) for k, name in enumerate(order[:-1])
+        )
+        counted[positions] = weight[:, self._codes[order[-1]]][:, :, self._labels]
         return counted.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit

@@ -159,7 +159,7 @@ def keyed_mails(file: Path, label: str | None = None) -> Iterator[tuple[bytes, b
     if not file.is_dir() and not any(suffix.lower() in MAIL_ENDINGS for suffix in file.suffixes):
         return None
     return (
-        (mail.place.encode(), None) if mail.refusal else (id_of_mail(mail.raw).encode(), mail.raw)
+        (mail.origin.encode(), None) if mail.refusal else (id_of_mail(mail.raw).encode(), mail.raw)
         for mail in mails(file, label)
     )
 

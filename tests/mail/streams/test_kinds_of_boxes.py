@@ -214,7 +214,7 @@ def test_notes_beside_mails_are_no_mails_and_what_was_delivered_is_one(tmp_path:
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    refused = {Path(mail.place).name: mail.refusal for mail in mails(tmp_path) if mail.refusal}
+    refused = {Path(mail.origin).name: mail.refusal for mail in mails(tmp_path) if mail.refusal}
     assert sorted(refused) == ["Inbox.msf", "README.txt", "archive_browser.html"]
     assert set(refused.values()) == {"a text without headers: name its file to learn it"}
     assert len(list(mails(tmp_path))) == 7
