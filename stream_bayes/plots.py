@@ -445,8 +445,7 @@ def _queried(drawn: Any) -> DiscreteNetwork | Queried:
     if isinstance(drawn, DiscreteNetwork) or hasattr(drawn, "marginals"):
         return drawn
     if hasattr(drawn, "to_network"):
-        made: DiscreteNetwork = drawn.to_network()
-        return made
+        return drawn.to_network()
     raise BadValue(
         "expected a network to draw: a DiscreteNetwork, a BayesNet, or a model with to_network(); "
         f"got {type(drawn).__name__}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -155,50 +155,19 @@ def print_summary(engine: Engine, json: bool) -> None:
     if json:
         print_json(result)
         return
-    measures = [
-        {"measure": name.replace("_", " "), "whole stream": value, "last 1,000": result["last_1000"][name]}
-        for name, value in result["cumulative"].items()
-    ]
-    run, learned = result["records_in_this_run"], result["learned_in_this_run"]
-    title = f"{result['name']}: {run:,} records, {learned:,} learned by {result['model']}"
-    title += f", {result['records_a_second']:,.0f} per second" * bool(run)
-    title += f", {result['replayed']:,} of them replayed" * bool(result["replayed"])
-    if run != result["records"]:
-        title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
-    if result["surprise"] is not None:
-        surprise = result["surprise"]
-        measures.insert(
-            0,
-            {
-                "measure": "surprise, nats an event",
-                "whole stream": surprise["nats_per_event"],
-                "last 1,000": surprise["last_1000"],
-            },
-        )
-        if not engine.step.losses.cumulative.weight:
-            measures = measures[:1]
-    measures += [
-        {
-            "measure": f"{measure.replace('_', ' ')} of {name}",
-            "whole stream": value,
-            "last 1,000": each["last_1000"][measure],
-        }
-        for name, each in result["errors"].items()
-        for measure, value in each["cumulative"].items()
-    ]
-    if engine.step.losses.cumulative.weight or (result["surprise"] is not None and run):
-        print_table(title, measures, right=("whole stream", "last 1,000"))
+    surprise, has_scores = result["surprise"], bool(engine.step.losses.cumulative.weight)
+    if has_scores or (surprise is not None and result["records_in_this_run"]):
+        measures = _measures(result, has_scores=has_scores)
+        print_table(_title(result), measures, right=("whole stream", "last 1,000"))
     else:
-        typer.echo(title)
-    if result["surprise"] is not None and result["surprise"]["impossible"]:
+        typer.echo(_title(result))
+    if surprise is not None and surprise["impossible"]:
         typer.echo(
-            f"{result['surprise']['impossible']:,} events were impossible before they were learned; the mean leaves "
-            "them out"
+            f"{surprise['impossible']:,} events were impossible before they were learned; the mean leaves them out"
         )
-    if result["surprise"] is not None and result["surprise"]["unscored"]:
+    if surprise is not None and surprise["unscored"]:
         typer.echo(
-            f"{result['surprise']['unscored']:,} events could not be scored within the memory budget; the mean leaves "
-            "them out"
+            f"{surprise['unscored']:,} events could not be scored within the memory budget; the mean leaves them out"
         )
     if result["challengers"]:
         print_table("challengers, on the same records", list(_standings(result)))
@@ -210,3 +179,32 @@ def print_summary(engine: Engine, json: bool) -> None:
         last = result["last_dead_letters"].get(reason)
         latest = "" if last is None else f"; latest at position {last['position']:,}: {last['detail']}"
         typer.echo(f"dead letters ({reason}): {count:,}{latest}")
+
+
+def _title(result: Mapping[str, Any]) -> str:
+    run, learned = result["records_in_this_run"], result["learned_in_this_run"]
+    title = f"{result['name']}: {run:,} records, {learned:,} learned by {result['model']}"
+    title += f", {result['records_a_second']:,.0f} per second" * bool(run)
+    title += f", {result['replayed']:,} of them replayed" * bool(result["replayed"])
+    if run != result["records"]:
+        title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
+    return title
+
+
+def _measures(result: Mapping[str, Any], *, has_scores: bool) -> list[dict[str, Any]]:
+    """Return the rows of the table of measures: of the surprise, of predictions, and of each variable."""
+    rows: list[tuple[str, Any, Any]] = []
+    if result["surprise"] is not None:
+        surprise = result["surprise"]
+        rows.append(("surprise, nats an event", surprise["nats_per_event"], surprise["last_1000"]))
+    if has_scores:
+        newest = result["last_1000"]
+        rows += [
+            (name.replace("_", " "), value, newest[name]) for name, value in result["cumulative"].items()
+        ]
+    rows += [
+        (f"{measure.replace('_', ' ')} of {name}", value, each["last_1000"][measure])
+        for name, each in result["errors"].items()
+        for measure, value in each["cumulative"].items()
+    ]
+    return [dict(zip(("measure", "whole stream", "last 1,000"), row, strict=True)) for row in rows]

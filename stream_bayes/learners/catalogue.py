@@ -730,7 +730,6 @@ def class_named(name: str) -> type[Any] | None:
         registry = REGRESSORS if DECLARED[_NAMES[name]].task == REGRESSION else LEARNERS
         return registry[_NAMES[name]]
     if name in UNLABELLED or name in SEVERAL_LABELS:
-        made: type[Any] = load(_PATHS[name])
-        return made
+        return load(_PATHS[name])
     others = (one[each] for one in (LEARNERS, REGRESSORS) for each in one if each not in DECLARED)
     return next((made for made in others if made.__name__ == name), None)

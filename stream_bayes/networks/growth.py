@@ -512,8 +512,7 @@ def _in_slices(
         try:
             next(slices)
         except StopIteration as end:
-            result: SearchResult = end.value
-            return result
+            return end.value
         if (scorer.families - counted) * rows >= SLICE:
             counted = scorer.families
             yield

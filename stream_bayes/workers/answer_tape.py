@@ -63,8 +63,7 @@ class Rows(msgspec.Struct, frozen=True, tag="rows"):
         if self.refused is None:
             return None
         kind = getattr(errors, self.refused[0], StreamBayesError)
-        error: StreamBayesError = kind(self.refused[1])
-        return error
+        return kind(self.refused[1])
 
 
 def rows_of(answers: NDArray[np.float64], labels: list[Any], refused: StreamBayesError | None = None) -> Rows:

@@ -165,8 +165,7 @@ class CountedTables:
 
     def _by_position(self, weight: Any) -> Floats:
         """Return the weights of the live classes in fresh samples."""
-        rows: Floats = np.asarray(weight).reshape(-1, self.layout.classes)[:, self.columns] / self.unit
-        return rows
+        return np.asarray(weight).reshape(-1, self.layout.classes)[:, self.columns] / self.unit
 
     def _with_pseudocounts(self, weight: Floats) -> Floats:
         add: Any = self.strength

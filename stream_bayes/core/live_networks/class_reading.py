@@ -193,8 +193,7 @@ class ClassReading(BlanketReading):
         if self.class_prior != "counted":
             return None
         add = pseudocount(self.prior_strength, len(labels), self.spread)
-        weights: NDArray[np.float64] = np.asarray(self.tables.class_weight)[labels] / self.tables.unit + add
-        return weights
+        return np.asarray(self.tables.class_weight)[labels] / self.tables.unit + add
 
     def engine(self) -> Inference:
         """Return an engine of the network, class included, with the tables as they are now."""

@@ -121,8 +121,7 @@ class ProcessPosterior:
         self._log_weights = float(np.log(weights).sum())
 
     def _solved(self, right: Floats) -> Floats:
-        solved: Floats = scipy.linalg.solve_triangular(self._factor, right, lower=True, check_finite=False)
-        return solved
+        return scipy.linalg.solve_triangular(self._factor, right, lower=True, check_finite=False)
 
     def log_evidence(self) -> float:
         """Return the logarithm of the marginal likelihood of the targets, but for what depends on weights alone."""
@@ -167,8 +166,7 @@ class ProcessPosterior:
         noise = self.left / rng.chisquare(self.degrees)
         values, directions = np.linalg.eigh(0.5 * (covariance + covariance.T))
         drawn = directions @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))
-        result: Floats = location + math.sqrt(noise) * drawn
-        return result
+        return location + math.sqrt(noise) * drawn
 
 
 def climb(

@@ -64,8 +64,7 @@ class Coefficients(NamedTuple):
             of_columns = np.concatenate([np.sqrt((self.root**2).sum(axis=1)), self.tail])
             return np.outer(np.sqrt((self.contrasts**2).sum(axis=1)), of_columns)
         root = self.root.reshape(self.contrasts.shape[1], len(self.columns), -1)
-        deviations: Floats = np.sqrt((np.einsum("ya,ajk->yjk", self.contrasts, root) ** 2).sum(axis=2))
-        return deviations
+        return np.sqrt((np.einsum("ya,ajk->yjk", self.contrasts, root) ** 2).sum(axis=2))
 
     def drawn(self, rng: np.random.Generator) -> Floats:
         """Return coefficients drawn from the posterior, [class, column]."""
@@ -75,8 +74,7 @@ class Coefficients(NamedTuple):
             drawn = np.concatenate([dense, rng.normal(size=(m, len(self.tail))) * self.tail], axis=1)
         else:
             drawn = (self.root @ rng.normal(size=m * n)).reshape(m, n)
-        moved: Floats = self.mean + self.contrasts @ drawn
-        return moved
+        return self.mean + self.contrasts @ drawn
 
 
 def posterior_bytes(features: int, columns: int, labels: int, waves: int = 0) -> int:

@@ -91,8 +91,7 @@ class Waves:
         apart, damped = 0.5 * (own[:, None] + own[None, :]), np.exp(-0.5 * own) * np.cos(turns)
         same = np.cos(turns[:, None] - turns[None, :]) * np.exp(shared - apart)
         both = 0.5 * (same + np.cos(turns[:, None] + turns[None, :]) * np.exp(-shared - apart))
-        covariance: Floats = self._height**2 * (both - np.outer(damped, damped))
-        return covariance
+        return self._height**2 * (both - np.outer(damped, damped))
 
     def _turns(self, x: Mapping[Any, Any]) -> tuple[Floats, list[int]]:
         """Return the angles of the numbers that an event has, and the places of those that it lacks."""

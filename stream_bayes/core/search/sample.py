@@ -119,8 +119,7 @@ class Sample:
         if self.origin is None or self.origin.weight <= 0.0:
             return None
         there = (self.origin.codes < self.sizes).astype(np.float64)
-        shares: NDArray[np.float64] = there.T @ (there * self.origin.weights[:, None]) / self.origin.weight
-        return shares
+        return there.T @ (there * self.origin.weights[:, None]) / self.origin.weight
 
     def replaced(self, codes: SampleCodes, weights: NDArray[np.float64]) -> Self:
         """Return this sample with its missing values filled in, by other rows of the same variables."""

@@ -253,8 +253,7 @@ def unpacked(saved: object) -> list[Value]:
     (['red', 'green'], [1])
     """
     if isinstance(saved, str):
-        values: list[Value] = saved.split("\n")  # type: ignore[assignment]  # a list of str, but a new one
-        return values
+        return saved.split("\n")  # type: ignore[return-value]  # a list of str, but a new one
     return untagged_many(saved)
 
 

@@ -259,10 +259,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """
         tail, deviations = ends_of(level)
         panel, views = self._experts(), self._views(x)
-        intervals: dict[Any, tuple[float, float]] = panel.predict_intervals(
+        return panel.predict_intervals(
             views, self._known_labels, *self._memory.repetition(), tail, deviations
         )
-        return intervals
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers."""
@@ -663,8 +662,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         is_asleep = np.asarray(self._mixture.is_asleep, bool)[np.asarray(self._mixture.group_of)]
         weights = np.where(is_asleep, 0.0, np.abs(np.asarray(self._mixture.weights)))
         final = np.asarray(self._mixture.final_weights)
-        shares: list[float] = (final @ (weights / weights.sum(axis=1, keepdims=True))).tolist()
-        return shares
+        return (final @ (weights / weights.sum(axis=1, keepdims=True))).tolist()
 
     @property
     def traits(self) -> Traits:

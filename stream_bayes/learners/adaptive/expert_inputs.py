@@ -92,5 +92,4 @@ class Trends:
 
         Missing values are left out: a schema has a number's departures under another name.
         """
-        shown: dict[Any, Any] = departures(self.moments, x, self._names)
-        return shown
+        return departures(self.moments, x, self._names)

@@ -313,8 +313,7 @@ def _true_labels(straight: Array, labels: Array, wrong: Rates) -> Array:
     share = _probabilities(straight)
     as_one = np.where(labels == 1.0, 1.0 - wrong[1], wrong[1]) * share
     as_zero = np.where(labels == 1.0, wrong[0], 1.0 - wrong[0]) * (1.0 - share)
-    posterior: Array = as_one / (as_one + as_zero)
-    return posterior
+    return as_one / (as_one + as_zero)
 
 
 def _rates(truth: Array, labels: Array, wrong: Rates, step: int) -> Rates:
@@ -332,8 +331,7 @@ def _log_likelihood(straight: Array, labels: Array, wrong: Rates) -> float:
 
 
 def _probabilities(straight: Array) -> Array:
-    probabilities: Array = 1.0 / (1.0 + np.exp(-np.clip(straight, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
-    return probabilities
+    return 1.0 / (1.0 + np.exp(-np.clip(straight, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
 
 
 def wrong_label_rates(scores: Array, labels: Array) -> Rates:

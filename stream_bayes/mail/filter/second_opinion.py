@@ -125,8 +125,7 @@ class CharacterOpinion(NoOpinion):
         self.grams.read_again(receipt.grams)
 
     def slots(self) -> NDArray[np.uint16]:
-        slots: NDArray[np.uint16] = self.grams.slots()
-        return slots
+        return self.grams.slots()
 
     def with_tokens(self, first: float, turn: int = 0) -> tuple[float, float]:
         margin = RATE * self.grams.margin(turn)

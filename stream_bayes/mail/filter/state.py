@@ -417,8 +417,7 @@ def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | 
     of_learner = {
         name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)
     }
-    learner: BayesClassifier = made.from_state({**saved, "arrays": of_learner})
-    return learner
+    return made.from_state({**saved, "arrays": of_learner})
 
 
 def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: int) -> NDArray[np.int64]:
@@ -426,8 +425,7 @@ def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: 
     expect(isinstance(array, np.ndarray) and array.dtype == np.int64, f"{name} holds no whole numbers")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
     expect(bool(((array >= least) & (array < _MAX)).all()), f"{name} holds numbers out of range")
-    numbers: NDArray[np.int64] = array
-    return numbers
+    return array
 
 
 def _digest(key: bytes) -> str:

@@ -84,8 +84,7 @@ class TokenScorer:
 
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
-        return passage
+        return self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each learned token to the score, and its messages by label; then that of the

@@ -298,8 +298,7 @@ class UserScorer(TokenScorer):
     def passage_score(self, score: MessageScore, borders: NDArray[np.int32], bag: dict[str, int]) -> float:
         """Return the score that the passage of a message with the highest one would have alone."""
         site_codes = self.site.table.codes_of(self.opinion.read(bag))
-        passage: float = self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders, site_codes)
-        return passage
+        return self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders, site_codes)
 
     def _scored(self, codes: NDArray[np.int32], tokens: int, site_codes: NDArray[np.int32]) -> RecordedScore:
         """Return the score of the message that the second opinion has read, and its probability by the margin alone;

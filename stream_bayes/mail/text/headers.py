@@ -103,13 +103,11 @@ def _reader_of(name: str) -> ReadHeader:
 
 
 def _subject(name: str, text: str, longest: int) -> list[str]:
-    tokens: list[str] = words_of(text, "subject:", longest, 200)
-    return tokens
+    return words_of(text, "subject:", longest, 200)
 
 
 def _words(name: str, text: str, longest: int) -> list[str]:
-    tokens: list[str] = words_of(text, f"{name}:", longest, MAX_WORDS)
-    return tokens
+    return words_of(text, f"{name}:", longest, MAX_WORDS)
 
 
 def _nothing(name: str, text: str, longest: int) -> list[str]:

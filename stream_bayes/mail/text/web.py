@@ -63,8 +63,7 @@ def hosts(text: str) -> list[str]:
     >>> hosts("from mx.example.com (unknown [10.1.2.3]) by localhost v1.2;")
     ['mx.example.com', '10.1.2.3']
     """
-    names: list[str] = hosts_of(text)
-    return names
+    return hosts_of(text)
 
 
 def cut_urls(text: str) -> tuple[str, list[str]]:

@@ -436,8 +436,7 @@ class ServedEvents(UnlabelledModel):
 
     @property
     def clock(self) -> int | None:
-        clock: int = self.answering.clock
-        return clock
+        return self.answering.clock
 
     def settings(self) -> dict[str, Any]:
         return self._settings
