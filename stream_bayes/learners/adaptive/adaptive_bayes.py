@@ -168,7 +168,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING, group_of, WALKS)
         self._recalibration = Recalibration()
         self._panel = self._new_panel()
-        self._known_labels = len(self._labels)  # labels that hold samples or were declared: the first codes
+        self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -188,10 +188,10 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         if w > 0.0:
             label = self._labels.find(y)
             self._newest.add(self.store.encoder.row)
-            if label < self._known_labels:
+            if label < self._known:
                 self._fall_asleep_or_wake(self._panel.learn(label, w))
             else:
-                self._known_labels = label + 1
+                self._known = label + 1
             self._trends.add(views[PAIRED])
             self._memory.add(y)
             self._note_names(views)
@@ -205,7 +205,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             panel = self._experts()
             try:
                 answer: dict[Any, float] = panel.predict_learn(
-                    views, y, w, self._known_labels, *self._memory.repetition()
+                    views, y, w, self._known, *self._memory.repetition()
                 )
             except BudgetExceeded:
                 self._give_up(panel.encoding.full)
@@ -217,7 +217,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
         panel, views = self._experts(), self._views(x)
-        answer: dict[Any, float] = panel.predict(views, self._known_labels, *self._memory.repetition())
+        answer: dict[Any, float] = panel.predict(views, self._known, *self._memory.repetition())
         panel.keep(x, views, answer)
         return answer
 
@@ -230,9 +230,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         frame, a list of dicts for a list of dicts, `Probabilities` for `CodedColumns`.
         """
         labels = self._labels.values
-        return probabilities_like(
-            X, self.class_probabilities(X), dict(enumerate(labels[: self._known_labels]))
-        )
+        return probabilities_like(X, self.class_probabilities(X), dict(enumerate(labels[: self._known])))
 
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
@@ -242,7 +240,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """Return the probabilities of many rows, a column for each label's code."""
         values = np.zeros((row_count(X), max(len(self._labels), 1)))
         for index, x in enumerate(rows_of(X)):
-            values[index, : self._known_labels] = list(self.predict_proba_one(x).values())
+            values[index, : self._known] = list(self.predict_proba_one(x).values())
         return values
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
@@ -259,9 +257,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """
         tail, deviations = ends_of(level)
         panel, views = self._experts(), self._views(x)
-        return panel.predict_intervals(
-            views, self._known_labels, *self._memory.repetition(), tail, deviations
-        )
+        return panel.predict_intervals(views, self._known, *self._memory.repetition(), tail, deviations)
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers."""
@@ -287,7 +283,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         if not self.predict_proba_one(x):
             return MixtureExplanation("step-by-step", {}, {name: {} for name in x}, {}, {})
         labels = self.classes_
-        opinions = np.asarray(self._panel.opinions)[:, : self._known_labels].tolist()
+        opinions = np.asarray(self._panel.opinions)[:, : self._known].tolist()
         shares = self._shares()
         asleep = set(self.asleep_)
         ranked = sorted(range(len(shares)), key=lambda expert: -shares[expert])
@@ -683,7 +679,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     @property
     def classes_(self) -> tuple[Any, ...]:
         """The classes that hold samples or were declared, in the order in which they first came."""
-        return tuple(self._labels.values[: self._known_labels])
+        return tuple(self._labels.values[: self._known])
 
     @property
     def memory_bytes(self) -> int:
