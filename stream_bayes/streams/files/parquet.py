@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts a
 class ParquetSource(TypedFile):
     """A Parquet file: see `TypedFile`. Numeric columns are numeric features, all others nominal.
 
-    Columns of lists and structs must be ignored. The size of each page is checked before it is decompressed.
+    Fields of structs are columns named `outer.inner`; columns of lists must be ignored. The size of each page is
+    checked before it is decompressed.
     """
 
     field_word = "column"
@@ -43,11 +45,11 @@ class ParquetSource(TypedFile):
             ) from None
         try:
             with parquet.ParquetFile(self.path) as file:
-                schema = file.schema_arrow
+                columns = [*_flat_columns(file.schema_arrow)]
                 # A page of few bytes may hold one long text thousands of times: it is kept once. pyarrow cannot do so
                 # where pages are of another encoding, too.
                 self._in_full = _columns_of(file.metadata, DELTAS)
-                texts = [column.name for column in schema if _is_text(column.type)]
+                texts = [name for name, kind in columns if _is_text(kind)]
                 self._file = parquet.ParquetFile(
                     self.path,
                     metadata=file.metadata,
@@ -56,7 +58,12 @@ class ParquetSource(TypedFile):
                 )
         except (OSError, ValueError) as error:  # pyarrow raises both
             raise SourceError(f"{self.path} cannot be read as Parquet: {error}") from error
-        return {column.name: _kind_of(column.type) for column in schema}
+        kinds = {name: _kind_of(kind) for name, kind in columns}
+        if len(kinds) < len(columns):
+            self._file.close()
+            (name, _), *_ = Counter(name for name, _ in columns).most_common(1)
+            raise SourceError(f"{self.path}: two columns are named {name!r}; rename one")
+        return kinds
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
@@ -81,8 +88,9 @@ class ParquetSource(TypedFile):
         skip = position - skipped
         for batch in self._batches(list(range(first, groups)), names):
             part = batch.slice(skip)
+            values = dict(_flat_arrays(part.schema, part.columns))
             skip = max(0, skip - batch.num_rows)
-            columns = [self._values(name, part.column(name)) for name in names]
+            columns = [self._values(name, values[name]) for name in names]
             for row in zip(*columns, strict=True) if columns else ((),) * part.num_rows:
                 yield dict(zip(names, row, strict=True))
 
@@ -141,6 +149,32 @@ def _is_text(column: pyarrow.DataType) -> bool:
         check(column)
         for check in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
     )
+
+
+def _flat_columns(
+    columns: Iterable[pyarrow.Field], outer: str = ""
+) -> Iterator[tuple[str, pyarrow.DataType]]:
+    """Yield names and types of columns; fields of a struct are columns with its name before theirs."""
+    from pyarrow import types
+
+    for column in columns:
+        if types.is_struct(column.type):
+            yield from _flat_columns(column.type, f"{outer}{column.name}.")
+        else:
+            yield outer + column.name, column.type
+
+
+def _flat_arrays(
+    columns: Iterable[pyarrow.Field], arrays: Iterable[pyarrow.Array], outer: str = ""
+) -> Iterator[tuple[str, pyarrow.Array]]:
+    """Yield names and values of columns, as `_flat_columns` does; the fields of a missing struct are missing."""
+    from pyarrow import types
+
+    for column, values in zip(columns, arrays, strict=True):
+        if types.is_struct(column.type):
+            yield from _flat_arrays(column.type, values.flatten(), f"{outer}{column.name}.")
+        else:
+            yield outer + column.name, values
 
 
 def _listed(column: pyarrow.Array) -> list[Any]:

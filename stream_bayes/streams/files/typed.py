@@ -6,7 +6,8 @@ import os
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -86,11 +87,13 @@ class TypedFile(ABC):
     ) -> None:
         self.path = Path(path)
         self.name = checked_name(self.path.name if name is None else name)
-        self.fields = Fields() if fields is None else fields
+        fields = Fields() if fields is None else fields
         self.misfits: dict[str, Misfits] = {}
         self._partition = Partition(self.name)
-        self._event = Assembler(self.fields).event
+        self.fields = fields
         kinds = self._open()
+        self.fields = _without_inner(fields, kinds)
+        self._event = Assembler(self.fields).event
         try:
             self.columns = tuple(kinds)
             by_types = self._declared(kinds)
@@ -230,6 +233,17 @@ class TypedFile(ABC):
                 )
             features[name] = SPECS[kind]
         return Schema(features, target=self.fields.label_name(features))
+
+
+def _without_inner(fields: Fields, names: Collection[str]) -> Fields:
+    """Return the fields of a file; to ignore one that holds others is to ignore these."""
+    inner = [
+        name
+        for name in names
+        for outer in fields.ignore
+        if outer not in names and name.startswith(f"{outer}.")
+    ]
+    return replace(fields, ignore=(*fields.ignore, *inner)) if inner else fields
 
 
 def _checksum(record: Any) -> int:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from scipy.io import arff as scipy_arff
 
 from stream_bayes import Nominal, Numeric, Schema, streams
-from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.core.events.event import BadRecord, Event, Partition
 from stream_bayes.errors import MissingPackage, SchemaError, SourceError
 from stream_bayes.streams.files.arff import ARFFSource
 from stream_bayes.streams.files.parquet import ParquetSource
@@ -216,3 +216,22 @@ def test_files_compressed_by_zstd_are_read_and_sought(tmp_path: Path, name: str)
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(SourceError, match="cannot be read past byte"):
         read(path)
+
+
+def test_fields_of_structs_are_columns_and_those_of_a_missing_struct_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    days = [None if n % 5 == 0 else {"p": {"q": n, "w": None if n % 3 else "grey"}} for n in range(40)]
+    table = pa.table({"o": days, "li": [[1]] * 40, "y": ["a", "b"] * 20})
+    parquet.write_table(table, path, row_group_size=7)
+    source = ParquetSource(path, Fields(target="y", ignore=["li"]))
+    wanted = [{f"o.p.{name}": None if day is None else day["p"][name] for name in ("q", "w")} for day in days]
+    events: list[Any] = whole(source)
+    assert [event.x for event in events] == wanted
+    source.seek({Partition(source.name): 23})
+    (event,) = source.poll(1)
+    assert isinstance(event, Event) and event.x == wanted[23]
+    outer = ParquetSource(path, Fields(target="y", ignore=["li", "o"]))
+    assert not outer.schema.columns
+    parquet.write_table(table.append_column("o.p.q", pa.array([1] * 40)), path)
+    with pytest.raises(SourceError, match=r"two columns are named 'o\.p\.q'"):
+        ParquetSource(path, Fields(target="y"))
