@@ -12,9 +12,24 @@ from numpy.typing import NDArray
 from stream_bayes.core.regression._tree import BINS, MOST_LEAVES, RegressionTree
 from stream_bayes.core.values.checks import expect
 
-__all__ = ["MOST_IN_TREE", "cuts_of", "deviation_of", "load_tree", "most_correlated", "tree_arrays"]
+__all__ = [
+    "FAR_IN_ROW",
+    "FAR_TARGET",
+    "MOST_IN_TREE",
+    "cuts_of",
+    "deviation_of",
+    "load_tree",
+    "most_correlated",
+    "tree_arrays",
+    "unit_of",
+]
 
 CONSTANT = 1e-12  # deviation of a number, relative to its size: less is rounding
+# Deviations of the other targets: one that lies farther away counts as that far, and has no part in their unit.
+FAR_TARGET = 200.0
+# Of so many targets one may be an error; of a quarter as many as well, of fewer none.
+ERRORS_AMONG = 64
+FAR_IN_ROW = 8  # events that lie far away before their unit counts as a new one
 MOST_IN_TREE = 14  # columns beside the 1: an event costs their square, and at times their cube
 
 Floats = NDArray[np.float64]
@@ -28,6 +43,23 @@ def deviation_of(values: Floats) -> float:
     """Return the deviation of values, 0.0 if it is within their rounding."""
     deviation, size = float(np.std(values)), float(np.max(np.abs(values)))
     return deviation if deviation > CONSTANT * size else 0.0
+
+
+def unit_of(targets: Floats) -> tuple[float, float]:
+    """Return mean and deviation of targets, but for a few that lie far from all others.
+
+    Examples
+    --------
+    >>> unit_of(np.array([1.0, 3.0] * 20 + [1e9]))
+    (2.0, 1.0)
+    """
+    errors = max(len(targets) // ERRORS_AMONG, int(len(targets) >= ERRORS_AMONG // 4))
+    apart = np.abs(targets - np.median(targets))
+    others = targets[np.argsort(apart, kind="stable")[: len(targets) - errors]]
+    deviation = deviation_of(others)
+    if deviation > 0.0:
+        targets = targets[np.abs(targets - np.mean(others)) <= FAR_TARGET * deviation]
+    return float(np.mean(targets)), deviation_of(targets)
 
 
 def most_correlated(columns: Floats, targets: Floats, count: int) -> list[int]:

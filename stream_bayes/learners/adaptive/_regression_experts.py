@@ -26,6 +26,7 @@ if not cython.compiled:
     from stream_bayes.core.regression._tree import RegressionTree
 
 from stream_bayes.core.regression._tree import BINS
+from stream_bayes.core.regression.tree import FAR_TARGET
 
 KEPT = 1024  # newest events that are kept
 MOST_COLUMNS = 60  # of numbers, indicators, missing numbers and last targets
@@ -57,7 +58,8 @@ POINTS = cython.declare(cython.Py_ssize_t, LOCATIONS + 1)  # to choose from
 FARTHEST = cython.declare(cython.double, 30.0)  # deviations of a number: farther ones count as that far
 # Deviations of an expert from the median, for the stackers.
 FARTHEST_APART = cython.declare(cython.double, 10.0)
-FAR_IN_ROW = 8  # events whose target or number is that far before units are set anew
+# Of a target: farther ones count as that far. A regression bends to one of them, and forgets it with the others.
+FARTHEST_TARGET = cython.declare(cython.double, FAR_TARGET)
 # Squared, of a point; and as many times the least of an event.
 LARGEST_ERROR = cython.declare(cython.double, 25.0)
 BEYOND = cython.declare(cython.double, 0.5)  # of the range of targets: no location lies farther outside
@@ -269,8 +271,7 @@ class RegressionPanel:
     def write_lags(self, targets: cython.double[::1]):
         k: cython.Py_ssize_t
         for k in range(self.lags):
-            if not isnan(targets[k]):
-                self.linear[1 + self.features + k] = (targets[k] - self.target_mean) / self.target_deviation
+            self.linear[1 + self.features + k] = self.in_units(targets[k])
 
     @cython.cfunc
     def write_hinges_and_waves(self):
@@ -332,13 +333,17 @@ class RegressionPanel:
             self.seen_error = memory[self.lags + len(MEANS) + 1] / self.target_deviation
             if isnan(self.seen_error):
                 self.seen_error = 0.0
+            self.seen_error = max(-2.0 * FARTHEST_TARGET, min(2.0 * FARTHEST_TARGET, self.seen_error))
         self.is_recalled = memory is not None
 
     @cython.cfunc
     @cython.exceptval(check=False)
     def in_units(self, target: cython.double) -> cython.double:
-        """Return a target in deviations from the mean; 0 for one that was not there."""
-        return 0.0 if isnan(target) else (target - self.target_mean) / self.target_deviation
+        """Return a target in deviations from the mean, at most the farthest; 0 for one that was not there."""
+        if isnan(target):
+            return 0.0
+        target = (target - self.target_mean) / self.target_deviation
+        return max(-FARTHEST_TARGET, min(FARTHEST_TARGET, target))
 
     @cython.ccall
     def predict(self, row: Row, memory=None):
@@ -538,7 +543,7 @@ class RegressionPanel:
         self.since += 1
         if self.is_ready:
             self.predict(row, memory)
-            y = (target - self.target_mean) / self.target_deviation
+            y = self.in_units(target)
             self.score(y, min(1.0, row.weight))
             self.teach_experts(y, row.weight)
             self.far_targets = self.far_targets + 1 if fabs(y) >= FARTHEST else 0
@@ -578,27 +583,30 @@ class RegressionPanel:
 
     @cython.cfunc
     def teach_experts(self, y: cython.double, weight: cython.double):
-        """Let the experts learn the event that they were asked for."""
+        """Let the experts learn the event that they were asked for. Those that keep it for long learn a near target,
+        those of the last targets the target itself: it may be an error, or the first of others like it.
+        """
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.next_near
         is_first: cython.bint = self.near == 0
+        near: cython.double = max(-FARTHEST, min(FARTHEST, y))
         expert: FadingRegression
         most: cython.double = 0.0
         for k in range(REGRESSIONS):
             expert = self.experts[k]
             if k < FIRST_HINGED:
-                expert.learn(self.linear, y, weight)
+                expert.learn(self.linear, near, weight)
             elif k < FIRST_WAVED:
-                expert.learn(self.with_hinges, y, weight)
+                expert.learn(self.with_hinges, near, weight)
             elif k < FIRST_MULTIPLIED:
-                expert.learn(self.with_waves, y, weight)
+                expert.learn(self.with_waves, near, weight)
             else:
-                expert.learn(self.with_products, y, weight)
-        self.tree.learn(self.in_tree, y, weight)
+                expert.learn(self.with_products, near, weight)
+        self.tree.learn(self.in_tree, near, weight)
         for k in range(self.features):
             self.near_columns[k, at] = self.linear[1 + k]
-        self.near_targets[at], self.near_steady[at] = y, y - self.steady
-        self.near_best[at] = y - self.best
+        self.near_targets[at], self.near_steady[at] = near, near - self.steady
+        self.near_best[at] = near - self.best
         self.next_near = (at + 1) % KEPT
         self.near = min(KEPT, self.near + 1)
         self.lowest = y if is_first else min(self.lowest, y)
@@ -649,6 +657,6 @@ class RegressionPanel:
             self.write_kept(index)
             self.ask_experts()
             self.teach_experts(
-                (self.kept_targets[index] - self.target_mean) / self.target_deviation,
+                self.in_units(self.kept_targets[index]),
                 self.kept_weights[index],
             )

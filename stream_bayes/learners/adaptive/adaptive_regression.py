@@ -82,7 +82,9 @@ class AdaptiveRegression(BayesRegressor):
 
     The units of features and targets are set after 4 events, 8, ..., 1,024. Later they are set from the newest 1,024
     events once new features have come, 256 events after the last time at the earliest, and from 8 events that lie 30
-    deviations away: a new unit. The experts then learn these events again, and nothing that came before.
+    deviations away: a new unit. The experts then learn these events again, and nothing that came before. A single
+    target farther than 200 deviations away, as of a sensor's error, counts as that far, and as 30 in what is kept for
+    long.
 
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
     depend on the order of events. Beside sums, it keeps the newest 1,024 events. The experts see at most 60 columns, a

@@ -9,9 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._targets import TargetEncoder
-from stream_bayes.core.regression.tree import MOST_IN_TREE, cuts_of, deviation_of, most_correlated
-from stream_bayes.learners.adaptive._regression_experts import (
+from stream_bayes.core.regression.tree import (
     FAR_IN_ROW,
+    FAR_TARGET,
+    MOST_IN_TREE,
+    cuts_of,
+    deviation_of,
+    most_correlated,
+    unit_of,
+)
+from stream_bayes.learners.adaptive._regression_experts import (
     FIRST_SETTING,
     KEPT,
     MOST_COLUMNS,
@@ -46,7 +53,7 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
         return
     indices = _kept_indices(panel)
     targets = np.asarray(panel.kept_targets)[indices]
-    mean, deviation = float(np.mean(targets)), deviation_of(targets)
+    mean, deviation = unit_of(targets)
     if deviation == 0.0:
         if not panel.is_ready:
             return
@@ -57,7 +64,8 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
         panel.errors = np.minimum(np.asarray(panel.errors) * factor * factor, 1e6)
     panel.target_mean, panel.target_deviation = mean, deviation
     panel.is_ready, panel.set_at = True, panel.events
-    _set_columns(panel, encoder, indices, targets)
+    reach = FAR_TARGET * deviation
+    _set_columns(panel, encoder, indices, np.clip(targets, mean - reach, mean + reach))
     panel.relearn(indices.tolist())
 
 
@@ -132,12 +140,13 @@ def _set_columns(
         firsts,
         seconds,
     )
-    _set_tree(panel, np.concatenate([shown, np.isnan(values[:, slots])[:, flagged]], axis=1), indices)
+    features = np.concatenate([shown, np.isnan(values[:, slots])[:, flagged]], axis=1)
+    _set_tree(panel, features, indices, targets)
     rng = np.random.default_rng(int(panel.seed))
-    features = panel.features
-    lengths = np.resize(WAVE_LENGTHS, WAVES) * math.sqrt(max(features, 1))
+    count = panel.features
+    lengths = np.resize(WAVE_LENGTHS, WAVES) * math.sqrt(max(count, 1))
     panel.set_waves(
-        rng.normal(size=(WAVES, features)) / lengths[:, None], rng.uniform(0.0, 2.0 * math.pi, WAVES)
+        rng.normal(size=(WAVES, count)) / lengths[:, None], rng.uniform(0.0, 2.0 * math.pi, WAVES)
     )
 
 
@@ -171,9 +180,10 @@ def products_of(columns: Floats, targets: Floats) -> tuple[NDArray[np.longlong],
     return firsts, seconds
 
 
-def _set_tree(panel: RegressionPanel, features: Floats, indices: NDArray[np.int64]) -> None:
+def _set_tree(panel: RegressionPanel, features: Floats, indices: NDArray[np.int64], targets: Floats) -> None:
     """Let the tree see the columns that vary most with the target, and cut them where events are."""
     lags = (np.asarray(panel.kept_lags)[indices] - panel.target_mean) / panel.target_deviation
-    columns = np.concatenate([features, np.nan_to_num(lags)], axis=1)
-    chosen = most_correlated(columns, np.asarray(panel.kept_targets)[indices], MOST_IN_TREE)
+    lags = np.clip(np.nan_to_num(lags), -FAR_TARGET, FAR_TARGET)
+    columns = np.concatenate([features, lags], axis=1)
+    chosen = most_correlated(columns, targets, MOST_IN_TREE)
     panel.set_tree(1 + np.array(chosen, np.longlong), cuts_of(columns[:, chosen]))

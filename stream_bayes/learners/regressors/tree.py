@@ -14,12 +14,14 @@ from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.core.regression._tree import SHAPE_OF_NOISE, SPREAD_OF_NOISE, RegressionTree
 from stream_bayes.core.regression.missing_columns import NormalColumns
 from stream_bayes.core.regression.tree import (
+    FAR_IN_ROW,
     MOST_IN_TREE,
     cuts_of,
     deviation_of,
     load_tree,
     most_correlated,
     tree_arrays,
+    unit_of,
 )
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.data.schema import Schema
@@ -57,8 +59,9 @@ class BayesianTree(BayesRegressor):
     There are at most 12 leaves. The tree sees 14 columns, a number or a value of a nominal feature each: those that
     vary most with the target; `left_out_` names the others. Units and cuts, seven a column at its quantiles, are set
     after 8, 16, ..., 128 events, which are then learned anew. What an event lacks is integrated out, under a
-    normal distribution of columns given those that it has, which those first events set as well. Every 25
-    events of a leaf, the marginal likelihoods of the halves by each cut are compared with that of the whole. If one
+    normal distribution of columns given those that it has, which those first events set as well. Targets farther than
+    30 deviations away count as that far; eight of them in a row are a new unit, with which the tree begins anew. Every
+    25 events of a leaf, the marginal likelihoods of the halves by each cut are compared with that of the whole. If one
     line holds, the leaf is split with a probability of at most 1 / 1,000, however long the stream.
 
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its splits
@@ -86,6 +89,7 @@ class BayesianTree(BayesRegressor):
     ) -> None:
         super().__init__(None, schema, max_values, memory_budget)
         self._first: list[FirstSample] | None = []
+        self._far: list[FirstSample] = []  # the newest events, if all of them lie far from those before
         self._columns: dict[int, int] = {}  # by slot, the column of the tree
         # Of each column: the slot that is there where an event has it, the number that counts as 0, and as 1 more.
         self._units = np.zeros((0, 3))
@@ -118,13 +122,22 @@ class BayesianTree(BayesRegressor):
             if len(self._first) == TIMES[-1] and self._tree is not None:
                 self._first = None
         elif self._tree is not None:
-            self._teach(self._seen(*_content(row)), float(row.number[0]), w)
+            target = self._in_units(float(row.number[0]))
+            newest = [*self._far, FirstSample.of(x, y, w, None, self.clock)][-FAR_IN_ROW:]
+            self._far = newest if abs(target) >= FARTHEST else []
+            if len(self._far) == FAR_IN_ROW and self._set_columns(self._far):
+                self._first, self._far = self._far, []  # the unit has changed: the events before tell nothing
+            else:
+                self._teach(self._seen(*_content(row)), target, w)
         elif self._first is not None and len(self._first) > TIMES[-1]:  # all targets were equal
             self._first = self._first[-8:]
 
-    def _teach(self, columns: Floats, y: float, w: float) -> None:
+    def _in_units(self, y: float) -> float:
+        """Return a target in deviations from the mean, none of them beyond the farthest."""
         mean, deviation = self._target
-        target = max(-FARTHEST, min(FARTHEST, (y - mean) / deviation))
+        return max(-FARTHEST, min(FARTHEST, (y - mean) / deviation))
+
+    def _teach(self, columns: Floats, target: float, w: float) -> None:
         assert self._tree is not None
         self._tree.learn(self._filled(columns), target, w)
 
@@ -144,12 +157,14 @@ class BayesianTree(BayesRegressor):
             columns = self._normal.filled(columns[None, :])[0][0]
         return np.concatenate([[1.0], columns])
 
-    def _set_columns(self, samples: list[FirstSample]) -> None:
-        """Set units, columns and cuts from the first samples, and learn them anew; not while targets are equal."""
+    def _set_columns(self, samples: list[FirstSample]) -> bool:
+        """Set units, columns and cuts from the first samples, and learn them anew; return False while targets are
+        equal.
+        """
         targets = np.array([each.y for each in samples])
-        deviation = deviation_of(targets)
+        mean, deviation = unit_of(targets)
         if deviation == 0.0:
-            return
+            return False
         rows = [_content(self._encoder.lookup(each.x)) for each in samples]
         values = np.full((len(rows), len(self._encoder.numeric)), np.nan)
         base = np.asarray(self._encoder.base)
@@ -165,10 +180,11 @@ class BayesianTree(BayesRegressor):
         self._columns = {slots[k]: number for number, k in enumerate(chosen)}
         self._units, shown = units[chosen], shown[:, chosen]
         self._normal = NormalColumns.fitted(shown)
-        self._target = float(np.mean(targets)), deviation
+        self._target = mean, deviation
         self._tree = RegressionTree(cuts_of(self._normal.filled(shown)[0]), 0.0)
         for row, each in zip(shown, samples, strict=True):
-            self._teach(row, each.y, each.w)
+            self._teach(row, self._in_units(each.y), each.w)
+        return True
 
     @staticmethod
     def _unit_of(column: Floats, base: int, slot: int) -> tuple[float, float, float]:
@@ -292,16 +308,19 @@ class BayesianTree(BayesRegressor):
 
     def derived_state(self) -> dict[str, Any]:
         first = None if self._first is None else [each.state() for each in self._first]
-        return {"first": first, "slots": [*self._columns], "target": [*self._target]}
+        far = [each.state() for each in self._far]
+        return {"first": first, "far": far, "slots": [*self._columns], "target": [*self._target]}
 
     def load_parts(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         with refusing_bad_state():
             ours = {name: array for name, array in store["arrays"].items() if name.startswith("tree_")}
             rest = {name: array for name, array in store["arrays"].items() if name not in ours}
             self.store.load({**store, "arrays": rest})
-            expect(set(derived) == {"first", "slots", "target"}, "it holds no tree")
+            expect(set(derived) == {"first", "far", "slots", "target"}, "it holds no tree")
             first, slots = derived["first"], derived["slots"]
             self._first = None if first is None else [FirstSample.from_state(each) for each in first]
+            self._far = [FirstSample.from_state(each) for each in derived["far"]]
+            expect(len(self._far) <= FAR_IN_ROW, "too many of its newest events lie far away")
             mean, deviation = (float(each) for each in derived["target"])
             expect(math.isfinite(mean) and 0.0 < deviation < math.inf, "the unit of the target is none")
             self._target = mean, deviation

@@ -165,3 +165,33 @@ def test_a_weight_of_zero_teaches_nothing_of_the_target(name: str) -> None:
     except StreamBayesError as error:
         assert "weight" in str(error)  # noqa: PT017  (either answer is right)
     assert abs(model.predict_one(x)) < 1e3
+
+
+MOVING = ["adaptive-regression", "bayesian-tree"]  # beside those that have a window
+
+
+@pytest.mark.parametrize("spikes", [(100,), (40, 150)])
+@pytest.mark.parametrize("name", MOVING)
+def test_a_target_that_is_an_error_spoils_no_later_forecast(name: str, spikes: tuple[int, ...]) -> None:
+    model, errors = made(name), 0.0
+    for k, (x, y) in enumerate(usual(21, 300)):
+        if k >= 200:
+            errors += abs(model.predict_one(x) - y) / 100
+        model.learn_one(x, 5e6 if k in spikes else y)
+    assert errors < 2.5  # the targets have a deviation of 3.8, and a noise of 0.3
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize("name", MOVING)
+def test_a_target_in_another_unit_is_learned_anew(name: str, shift: float) -> None:
+    model, inside, errors = made(name), 0, 0.0
+    unit = 1.0 if shift else 1e6
+    for k, (x, y) in enumerate(usual(22, 400)):
+        target = y if k < 200 else shift + unit * y
+        if k >= 300:
+            low, high = model.predict_interval_one(x, 0.9)
+            inside += low <= target <= high
+            errors += abs(model.predict_one(x) - target) / unit
+        model.learn_one(x, target)
+    assert inside >= 80
+    assert errors < 100.0  # the targets have a deviation of 3.7
