@@ -40,6 +40,7 @@ from stream_bayes.mail.filter.state import load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer, checked_counts
 from stream_bayes.mail.filter.training import TRAINING, Training
 from stream_bayes.mail.text.correspondents import Correspondents
+from stream_bayes.mail.text.letters import TRICKS
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import UNREAD, Bag, without_borders
 from stream_bayes.mail.text.transformer import EmailTokens
@@ -226,6 +227,7 @@ class SpamFilter(base.Classifier):
     def _begin_tokens(self) -> None:
         """Begin what depends on the hashes of tokens."""
         self._unread = frozenset(self.stored_tokens(dict.fromkeys(UNREAD, 1)))
+        self._tricks = frozenset(self.stored_tokens(dict.fromkeys(TRICKS, 1)))
         self.tokenizer.correspondents = Correspondents(self.token_key)
 
     @property
@@ -511,7 +513,8 @@ class SpamFilter(base.Classifier):
         return [each / sum(alone) for each in alone]
 
     def _is_doubtful(self, scored: _Scored) -> bool:
-        """Return True for a message that was not read whole, or that has a passage as of an unwanted one.
+        """Return True for a message that was not read whole, that has a passage as of an unwanted one, or that plays a
+        trick with letters which no wanted message learned so far has.
 
         What is not read is no evidence for the wanted label. Nor are words of ham around a spam, whether in front of
         it, behind it, in its headers or in another part.
@@ -519,6 +522,9 @@ class SpamFilter(base.Classifier):
         if not self._unread.isdisjoint(scored.bag):
             return True
         first = self.unwanted_contest
+        tricks = dict.fromkeys(self._tricks & scored.bag.keys(), 1)
+        if tricks and not first.scorer.are_in_wanted(tricks):
+            return True
         borders = np.array(scored.borders, np.int32)
         passage = first.scorer.passage_score(scored.score, borders, scored.bag)
         return first.log_odds(passage) >= PASSAGE_ODDS

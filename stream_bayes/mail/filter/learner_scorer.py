@@ -93,6 +93,10 @@ class LearnerScorer:
         """Return the score of the message: a learner reads it whole."""
         return score.score
 
+    def are_in_wanted(self, bag: dict[str, int]) -> bool:
+        """Return True: a learner need not count tokens."""
+        return True
+
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Learn a message."""
         units = self.weights.units(len(bag))

@@ -71,6 +71,10 @@ class Scorer(Protocol):
         """
         ...
 
+    def are_in_wanted(self, bag: dict[str, int]) -> bool:
+        """Return True if each token is in a message of label 0, or if tokens are not counted."""
+        ...
+
     def learn(self, bag: dict[str, int], score: MessageScore, label: int, doubt: float = 0.0) -> Receipt:
         """Learn a message as label 0 or 1. `score` must be its score now, `doubt` the share of wrong labels."""
         ...

@@ -86,6 +86,11 @@ class TokenScorer:
         """Return the score that the passage of a message with the highest one would have alone."""
         return self.table.spammiest(score.codes, PASSAGE, MEAN_WEIGHT, borders)
 
+    def are_in_wanted(self, bag: dict[str, int]) -> bool:
+        """Return True if each token is in a message of label 0."""
+        counts = self.counts()
+        return all(code >= 0 and counts[code, 0] > 0 for code in self.table.codes_of(bag).tolist())
+
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each learned token to the score, and its messages by label; then that of the
         second opinion.

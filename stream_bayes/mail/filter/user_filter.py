@@ -331,6 +331,11 @@ class UserScorer(TokenScorer):
         self.opinion.read_again(receipt)
         return *self._scored(receipt.codes, receipt.tokens, site_codes), receipt.opinion
 
+    def are_in_wanted(self, bag: dict[str, int]) -> bool:
+        """Return True if each token is in a message of label 0 of the user or of the site."""
+        own, common = super().are_in_wanted, self.site.are_in_wanted
+        return all(own(token) or common(token) for token in ({each: 1} for each in bag))
+
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token learned by the user or the site, and the messages of both by label."""
         tokens = self.opinion.read(bag)

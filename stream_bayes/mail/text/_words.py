@@ -21,7 +21,8 @@ def is_letter(c: cython.Py_UCS4) -> cython.bint:
     """Return True for a letter, a digit or "_"."""
     if c < "\x80":
         return ("a" <= c <= "z") or ("A" <= c <= "Z") or ("0" <= c <= "9") or c == "_"
-    return c.isalnum()
+    # In India's scripts, vowels over, under and beside letters belong to a word, and full stops do not.
+    return c.isalnum() or ("\u0900" <= c <= "\u0dff" and c != "\u0964" and c != "\u0965")
 
 
 @cython.cfunc

@@ -11,11 +11,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable
-from html import unescape
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text.binary import is_binary
 from stream_bayes.mail.text.charsets import decode_text
+from stream_bayes.mail.text.entities import unescaped
 from stream_bayes.mail.text.limits import (
     MAX_EXPANDED,
     MAX_LINKS,
@@ -238,7 +238,7 @@ def _office(data: bytes, longest: int) -> AttachedText:
             source = content.decode("utf-8", "replace")
             links.update(dict.fromkeys(_TARGET.findall(source)[:MAX_LINKS]))
             if not info.filename.endswith(".rels"):
-                texts.append(unescape(_XML_TAG.sub("", _PARAGRAPH.sub(" ", source))))
+                texts.append(unescaped(_XML_TAG.sub("", _PARAGRAPH.sub(" ", source))))
     text = " ".join(texts)
     return AttachedText(text[:longest], tuple(links)[:MAX_LINKS], (), is_whole and len(text) <= longest)
 

@@ -8,12 +8,12 @@ few tokens of its own, so that a spam cannot dilute itself with invisible words.
 from __future__ import annotations
 
 import re
-from html import unescape
 from itertools import islice
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._pages import attributes_of, walk_page
-from stream_bayes.mail.text.sheets import LONG_NUMBER, Sheet, holds_at_a_desk
+from stream_bayes.mail.text.entities import unescaped
+from stream_bayes.mail.text.sheets import Sheet, holds_at_a_desk
 from stream_bayes.mail.text.styles import PLAIN
 from stream_bayes.mail.text.tags import rounded
 from stream_bayes.mail.text.visibility import PAPER, look_within, may_hide, style_of
@@ -177,7 +177,7 @@ def _text(source: str) -> str:
         return source
     parts = source.split("&", MAX_ENTITIES)
     rest = f"&{parts.pop()}" if len(parts) > MAX_ENTITIES else ""
-    return unescape(LONG_NUMBER.sub(" ", "&".join(parts))) + rest
+    return unescaped("&".join(parts)) + rest
 
 
 def _walk(source: str, sheet: Sheet) -> Page:

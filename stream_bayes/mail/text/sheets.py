@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from html import unescape
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._pages import attributes_of
+from stream_bayes.mail.text.entities import unescaped
 from stream_bayes.mail.text.styles import (
     PLAIN,
     Declarations,
@@ -25,7 +25,7 @@ from stream_bayes.mail.text.styles import (
     style_of_declared,
 )
 
-__all__ = ["LONG_NUMBER", "Element", "Sheet", "element_of", "holds_at_a_desk"]
+__all__ = ["Element", "Sheet", "element_of", "holds_at_a_desk"]
 
 MAX_RULES: Final = 500  # of a sheet
 MAX_SELECTORS: Final = 20  # of a rule
@@ -34,7 +34,6 @@ MAX_COMPOUNDS: Final = 6  # of a selector
 MAX_TESTS: Final = 5_000  # of an element against a part of a selector, in one page
 DESK: Final = 1_000.0  # dots of width
 
-LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")  # of no letter; too long a number raises an error
 _BRACE = re.compile(r"[{}]")
 _COMPOUND = re.compile(
     r"\s*(>?)\s*(\*|[a-z][a-z0-9]{0,15})?((?:[.#][^\s.#\[\]:>+~*,]{1,60}|\[[^\[\]]{1,80}\]|:link\b){0,8})(?=[\s>]|\Z)"
@@ -221,7 +220,7 @@ def element_of(name: str, attributes: str) -> Element:
         pairs.setdefault(attribute, value)  # of two with one name the first counts
     for attribute, value in pairs.items():
         if attribute == "style":
-            inline = declarations_of(unescape(LONG_NUMBER.sub(" ", value)))
+            inline = declarations_of(unescaped(value))
         elif attribute == "class":
             keys += [f".{word}" for word in value.lower().split()[:10]]
         elif attribute == "id":

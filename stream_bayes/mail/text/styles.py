@@ -75,7 +75,7 @@ _LENGTH = re.compile(r"(-?)(\d{0,6}\.?\d{1,6})\s?(px|pt|em|rem|ex|mm|vw|vh|%)?")
 _FONT_SIZE = re.compile(r"(?:^|\s)(\d{0,6}\.?\d{1,6}(?:px|pt|em|rem|ex|mm|vw|%)?)(?=[/\s])")
 _HEX = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{6})(?:[0-9a-f]{1,2})?")
 _RGB = re.compile(
-    r"rgba?\(\s?(\d{1,3})[\s,]{1,3}(\d{1,3})[\s,]{1,3}(\d{1,3})(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
+    r"rgba?\(\s?(\d{1,3}%?)[\s,]{1,3}(\d{1,3}%?)[\s,]{1,3}(\d{1,3}%?)(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
 )
 _HSL = re.compile(
     r"hsla?\(\s?([\d.]{1,6})(?:deg)?[\s,]{1,3}([\d.]{1,5})%[\s,]{1,3}([\d.]{1,5})%(?:[\s,/]{1,3}([\d.]{1,5})(%?))?"
@@ -249,7 +249,7 @@ def color_of(value: str) -> int | None:
         return int(digits, 16)
     match = _RGB.match(value)
     if match and _alpha(value) >= MAX_OPACITY:
-        red, green, blue = (min(int(part), 255) for part in match.group(1, 2, 3))
+        red, green, blue = (_part_of_color(part) for part in match.group(1, 2, 3))
         return red << 16 | green << 8 | blue
     match = _HSL.match(value)
     if match and _alpha(value) >= MAX_OPACITY:
@@ -259,6 +259,11 @@ def color_of(value: str) -> int | None:
         red, green, blue = (round(255 * part) for part in hls_to_rgb(hue, lightness, saturation))
         return red << 16 | green << 8 | blue
     return None
+
+
+def _part_of_color(text: str) -> int:
+    """Return a part of a colour, a number or a percentage, from 0 to 255."""
+    return min(round(255 * int(text[:-1]) / 100) if text.endswith("%") else int(text), 255)
 
 
 def clean_css(text: str) -> str:

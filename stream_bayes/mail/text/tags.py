@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from html import unescape
 from itertools import islice
 from typing import Final, NamedTuple
 
 from stream_bayes.mail.text._pages import attributes_of
+from stream_bayes.mail.text.entities import unescaped
 
 __all__ = ["Markup", "markup_of", "rounded"]
 
@@ -94,7 +94,7 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     links: list[str] = []
     for attribute, value in attributes_of(tag, len(name)):
         if attribute in _LINK_ATTRIBUTES:
-            value = unescape(value.strip())
+            value = unescaped(value.strip())
             links.append(value)
             if value[:4].lower() == "cid:":
                 tokens.append("html:cid")
@@ -103,11 +103,11 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         elif attribute in _LOOK_ATTRIBUTES:
             tokens.append(f"html:{attribute}={value[:20].lower()}")
         elif attribute == "content" and name == "meta":
-            refresh = _REFRESH.match(unescape(value))
+            refresh = _REFRESH.match(unescaped(value))
             if refresh is not None:
                 links.append(refresh[1])
         elif attribute == "style":
-            links += _STYLE_LINK.findall(unescape(value)) if "url(" in value.lower() else ()
+            links += _STYLE_LINK.findall(unescaped(value)) if "url(" in value.lower() else ()
             tokens += ["html:" + "".join(hiding.split()) for hiding in _HIDING.findall(value.lower())]
         elif attribute in ("width", "height"):
             if value in ("0", "1"):

@@ -225,6 +225,8 @@ class _Reader:
         for name, value in message.headers:
             if b"=?" not in value and value.isascii():
                 text = value.decode("ascii")
+                if not text.isprintable():
+                    text = self.as_seen(text)
             elif is_verdict(name):
                 continue
             else:
@@ -250,8 +252,6 @@ class _Reader:
 
     def as_seen(self, text: str) -> str:
         """Return a text as it looks, and count the tricks in it."""
-        if text.isascii():
-            return text
         text, tricks = as_seen(text)
         self.add(tricks)
         return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote
@@ -12,7 +13,6 @@ from stream_bayes.mail.text._words import host_tokens, hosts_of
 __all__ = ["address_of_link", "bare_addresses", "cut_urls", "hosts", "url_tokens"]
 
 # Every repetition is bounded, so a failed match costs a constant.
-_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
 # Domains in which a host is an address even without a path; others, which file names may end with, need one.
@@ -182,7 +182,9 @@ def _tokens_of(address: str) -> tuple[str, ...]:
     host, colon, _ = host.partition(":")
     if "%" in host:
         tokens.append("url:escaped")
-        host = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), host)
+        host = unquote(host[:300])
+    if not host.isascii():  # browsers take other forms of letters and full stops for the plain ones
+        host = unicodedata.normalize("NFKC", host[:300]).replace("\u3002", ".")
     host = host.lower().rstrip(".,;:!?")[:100]
     if host:
         tokens += host_tokens("url", host)

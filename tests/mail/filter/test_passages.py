@@ -144,3 +144,26 @@ def test_what_is_hardly_seen_is_near_the_prior(model: SpamFilter) -> None:
             assert 0.15 < one.predict_proba_one(raw)["spam"] < 0.85
     rng = np.random.default_rng(3)
     assert model.predict_proba_one(plain(text(rng, "ham"), sender="ham1@ham.example.com"))["spam"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("word", "trick"), [("ha\u200bm1", "zero-width"), ("\uff48am1", "styled"), ("h\u0430m1", "mixed-scripts")]
+)
+def test_a_trick_with_letters_is_ham_only_after_some_ham_had_it(word: str, trick: str) -> None:
+    rng = np.random.default_rng(2)
+    trained = SpamFilter()
+    for number in range(120):
+        label = "spam" if number % 2 else "ham"
+        trained.learn_one(plain(text(rng, label), subject=f"about {number}"), label)
+    mail = plain(f"{text(rng, 'ham')} {word}")
+    assert f"text:{trick}" in EmailTokens().transform_one(mail)
+    assert trained.verdict_one(plain(f"{text(rng, 'ham')} ham1")) == "ham"
+    user = UserFilter(trained)
+    assert [each.verdict_one(mail) for each in (trained, user)] == ["unsure"] * 2
+    other = plain(f"{text(rng, 'spam')} {word}")
+    trained.learn_one(other, "spam", id="other")  # no ham had it
+    assert trained.verdict_one(mail) == "unsure"
+    user.learn_one(plain(f"{text(rng, 'ham')} {word}"), "ham")
+    assert user.verdict_one(mail) == "ham" and trained.verdict_one(mail) == "unsure"
+    trained.learn_one(plain(f"{text(rng, 'ham')} {word}"), "ham")
+    assert trained.verdict_one(mail) == "ham"

@@ -78,6 +78,13 @@ FILES = {
         "a.docx",
         "application/octet-stream",
     ),
+    "document with a number of no letter": (
+        zipped(
+            {"word/document.xml": f"&#{'9' * 5_000};{DOCUMENT}", "word/_rels/document.xml.rels": RELATIONS}
+        ),
+        "a.docx",
+        "application/octet-stream",
+    ),
     "sheet": (
         zipped({"xl/sharedStrings.xml": f"<sst><si><t>cheap</t></si><si><t>pills {LINK}</t></si></sst>"}),
         "",

@@ -92,6 +92,15 @@ def test_a_host_that_is_hidden_by_escapes_is_found() -> None:
     assert {"url:escaped", "url:shop.example"} <= set(found)
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["shop\u3002example", "shop\uff0eexample", "\uff53\uff48\uff4fp.example", "sh%EF%BD%8Fp%E3%80%82example"],
+)
+def test_a_host_in_other_forms_of_letters_and_full_stops_is_the_one_that_browsers_open(host: str) -> None:
+    page = f'<a href="https://{host}/x">here</a>'
+    assert "url:shop.example" in bag(multipart(encoded(page, "base64", media="text/html; charset=utf-8")))
+
+
 def test_encodings_make_no_difference_to_words() -> None:
     text = "käse über straße and much more"
     seen = [
