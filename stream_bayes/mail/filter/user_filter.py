@@ -333,8 +333,8 @@ class UserScorer(TokenScorer):
 
     def are_in_wanted(self, bag: dict[str, int]) -> bool:
         """Return True if each token is in a message of label 0 of the user or of the site."""
-        own, common = super().are_in_wanted, self.site.are_in_wanted
-        return all(own(token) or common(token) for token in ({each: 1} for each in bag))
+        of_user, of_site = super().are_in_wanted, self.site.are_in_wanted
+        return all(of_user(token) or of_site(token) for token in ({each: 1} for each in bag))
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token learned by the user or the site, and the messages of both by label."""
