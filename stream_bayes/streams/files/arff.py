@@ -5,6 +5,7 @@ r"""ARFF files, the format of WEKA, as a source of events.
 @attribute wind numeric
 @data
 grey, 3.5           a dense row
+'light blue' 4.5    blanks or tabs may stand between its cells instead of commas
 {1 4.0}             a sparse row: index and value of what is not 0, or not the first name
 """
 
@@ -33,6 +34,9 @@ __all__ = ["ARFFSource"]
 
 QUOTED = re.compile(
     r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s][^,]*?)|())\s*(?:,|$)""", re.DOTALL
+)
+SPACED = re.compile(
+    r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s]+))(?:\s+|$)""", re.DOTALL
 )
 NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s+(.*)""", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -222,6 +226,9 @@ class ARFFSource(FileSource):
                 cells[int(match[1])] = _text(match.group(2, 3, 4))
                 start = match.end()
             return cells
+        cells = _spaced_cells(line) if width > 1 else []
+        if len(cells) == width:
+            return cells
         cells = _cells(line)
         if len(cells) == width + 1 and not cells[-1]:
             cells.pop()  # after a comma at the end of the row
@@ -250,6 +257,24 @@ def _cells(line: str) -> list[str]:
         cells.append(_text(match.group(1, 2, 3)))
         if match.end() == start:
             break
+        start = match.end()
+    return cells
+
+
+def _spaced_cells(line: str) -> list[str]:
+    """Return the cells of a row that only blanks and tabs separate; none if something else does.
+
+    Examples
+    --------
+    >>> _spaced_cells("grey 'light, blue'\\t?"), _spaced_cells("grey, ?")
+    (['grey', 'light, blue', '?'], [])
+    """
+    cells, start = [], 0
+    while start < len(line):
+        match = SPACED.match(line, start)
+        if match is None:
+            return []
+        cells.append(_text(match.group(1, 2, 3)))
         start = match.end()
     return cells
 

@@ -61,6 +61,23 @@ def test_rows_of_arff_become_events(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("between", ["\t", "  ", " \t "])
+def test_blanks_and_tabs_stand_between_cells_of_arff_as_commas_do(tmp_path: Path, between: str) -> None:
+    rows = [
+        ["grey", "3.5", "'a, b'", "yes"],
+        ["'light blue'", "?", "x", "no"],
+        ['"it\'s"', "1e2", "'it\\'s'", "?"],
+    ]
+    read_rows = []
+    for name, separator in (("commas.arff", ","), ("blanks.arff", between)):
+        path = tmp_path / name
+        path.write_text(HEADING + "".join(separator.join(row) + "\n" for row in rows))
+        read_rows.append([(event.x, event.y) for event in read(path)[0]])
+    assert read_rows[0] == read_rows[1]
+    path.write_text(HEADING + f"grey{between}3.5{between}x\ngrey{between}3.5{between}x,yes\n")
+    assert [type(each) for each in read(path)[0]] == [BadRecord, BadRecord]  # three cells, and two
+
+
 def test_wrong_rows_of_arff_are_bad_records_and_odd_numbers_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "t.arff"
     path.write_bytes(
