@@ -35,9 +35,7 @@ __all__ = ["ARFFSource"]
 QUOTED = re.compile(
     r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s][^,]*?)|())\s*(?:,|$)""", re.DOTALL
 )
-SPACED = re.compile(
-    r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s]+))(?:\s+|$)""", re.DOTALL
-)
+SPACED = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s]+))(?:\s+|$)""", re.DOTALL)
 NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s+(.*)""", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 SPARSE = re.compile(
@@ -266,7 +264,7 @@ def _spaced_cells(line: str) -> list[str]:
 
     Examples
     --------
-    >>> _spaced_cells("grey 'light, blue'\\t?"), _spaced_cells("grey, ?")
+    >>> _spaced_cells("grey 'light, blue' ?"), _spaced_cells("grey, ?")
     (['grey', 'light, blue', '?'], [])
     """
     cells, start = [], 0
