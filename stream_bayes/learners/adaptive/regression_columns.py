@@ -47,7 +47,8 @@ def follow_units(panel: RegressionPanel, encoder: TargetEncoder) -> None:
     """
     base = np.asarray(encoder.base)
     if panel.is_ready and max(panel.far_targets, panel.far_numbers) >= FAR_IN_ROW:
-        panel.since = FAR_IN_ROW  # a unit has changed: the events before tell nothing
+        if panel.far_targets >= FAR_IN_ROW or _has_new_unit(panel):
+            panel.since = FAR_IN_ROW  # the events before tell nothing
         panel.far_targets = panel.far_numbers = 0
     elif not _is_due(panel, base):
         return
@@ -80,6 +81,21 @@ def _is_due(panel: RegressionPanel, base: NDArray[np.int32]) -> bool:
         return False
     new = range(panel.considered, min(panel.width, len(base)))
     return any(base[slot] > 0 for slot in new)
+
+
+def _has_new_unit(panel: RegressionPanel) -> bool:
+    """Return True if a number of the newest events lies far from those kept before; one that only moves on, as a time
+    does, comes near them.
+    """
+    values = np.asarray(panel.kept_values)[_kept_indices(panel)]
+    for slot in np.asarray(panel.slots)[np.asarray(panel.is_nominal) == 0].tolist():
+        before, newest = values[:-FAR_IN_ROW, slot], values[-FAR_IN_ROW:, slot]
+        before, newest = before[~np.isnan(before)], newest[~np.isnan(newest)]
+        if len(before) and len(newest):
+            unit = deviation_of(before) or max(abs(float(np.mean(before))), 1.0)
+            if float(np.min(np.abs(newest - np.mean(before)))) >= FARTHEST * unit:
+                return True
+    return False
 
 
 def _kept_indices(panel: RegressionPanel) -> NDArray[np.int64]:

@@ -359,3 +359,16 @@ def test_outer_tails_slow_down_after_some_hundred_events() -> None:
     assert moved[1100][outer] == pytest.approx(0.5 * moved[400][outer])
     assert moved[1100][inner] == pytest.approx(moved[400][inner])
     assert (moved[400][4:] > 0.0).all()
+
+
+def test_a_number_that_moves_on_as_a_time_does_is_no_new_unit() -> None:
+    rng, errors, model = np.random.default_rng(4), list[float](), AdaptiveRegression(lags=0)
+    effects = rng.normal(size=30)
+    for k in range(1425):
+        time = 1.7e9 + k + 30.0 * max(0, k - 1024)  # it passes 30 deviations of the first 1,024 numbers
+        at = int(rng.integers(30))
+        x, y = {"time": time, "shop": f"s{at}"}, float(effects[at] + 0.1 * rng.normal())
+        if 1325 <= k < 1425:
+            errors.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+    assert np.mean(errors) < 0.15  # 0.3 to 0.4 if the shops are learned anew
