@@ -29,6 +29,8 @@ cdef class ChoiceReading(Reading):
     cdef double[:, ::1] spreads
     cdef bint scored
     cdef find_copy(self)
+    cdef Reading best_member(self)
+    cdef double total_weight(self)
     cdef score_with(self, Py_ssize_t m, Row row)
     cdef score_member(self, Py_ssize_t m, Row row)
     cdef add_losses_of_super_parents(self, Row row)

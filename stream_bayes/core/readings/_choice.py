@@ -110,9 +110,7 @@ class ChoiceReading(Reading):
             return False
         self.find_copy()
         if not self.mixture:
-            member: Reading = self.members[
-                self.number_of_naive_bayes if self.leader == self.copied else self.leader
-            ]
+            member: Reading = self.best_member()
             member.score_with_spread(row)
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
@@ -132,12 +130,58 @@ class ChoiceReading(Reading):
         return True
 
     @cython.cfunc
-    def mix_spreads(self):
-        """Set the variances of the log-odds to those of the mixture, whose weights are held."""
+    def best_member(self) -> Reading:
+        """Return the reading with the least loss; of two that are the same the first."""
+        return self.members[self.number_of_naive_bayes if self.leader == self.copied else self.leader]
+
+    @cython.cfunc
+    def score_interval(self, row: Row, tail: cython.double, deviations: cython.double) -> cython.bint:
+        """Write the ends of the best reading's intervals; of a mixture, the mixture of the members' ends."""
+        has_evidence: cython.bint = False
+        self.find_copy()
+        if not self.mixture:
+            member: Reading = self.best_member()
+            has_evidence = member.score_interval(row, tail, deviations)
+            self.lower, self.upper = member.lower, member.upper
+            return has_evidence
+        if self.lower.shape[0] < self.tables.labels:
+            self.lower, self.upper = np.zeros(2 * self.tables.labels), np.zeros(2 * self.tables.labels)
+        for y in range(self.tables.labels):
+            self.lower[y] = self.upper[y] = 0.0
+        total: cython.double = self.total_weight()
+        for m in range(len(self.members)):
+            if m == self.copied:
+                continue
+            member = self.members[m]
+            if member.score_interval(row, tail, deviations):
+                has_evidence = True
+            self.record_shares(m)
+            weight: cython.double = exp(self.rate * (self.loss[self.leader] - self.loss[m])) / total
+            for y in range(self.tables.labels):
+                self.lower[y] += weight * member.lower[y]
+                self.upper[y] += weight * member.upper[y]
+        self.copy_shares()
+        self.begin()
+        self.mix()
+        self.normalise()
+        for y in range(self.tables.labels):  # the last digit may be rounded otherwise
+            self.lower[y] = min(self.lower[y], self.share[y]) if has_evidence else self.share[y]
+            self.upper[y] = min(1.0, max(self.upper[y], self.share[y])) if has_evidence else self.share[y]
+        return has_evidence
+
+    @cython.cfunc
+    def total_weight(self) -> cython.double:
+        """Return the sum of the weights of the members."""
         total: cython.double = 0.0
         for m in range(self.loss.shape[0]):
             if m != self.copied:
                 total += exp(self.rate * (self.loss[self.leader] - self.loss[m]))
+        return total
+
+    @cython.cfunc
+    def mix_spreads(self):
+        """Set the variances of the log-odds to those of the mixture, whose weights are held."""
+        total: cython.double = self.total_weight()
         for y in range(self.tables.labels):
             self.first[y] = 0.0
         for m in range(self.loss.shape[0]):
@@ -246,9 +290,7 @@ class ChoiceReading(Reading):
         if self.mixture:
             self.mix()
         else:
-            member: Reading = self.members[
-                self.number_of_naive_bayes if self.leader == self.copied else self.leader
-            ]
+            member: Reading = self.best_member()
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
             self.shift = member.shift

@@ -495,13 +495,18 @@ class DiscriminantReading(ValueReading):
 
     @cython.cfunc
     def add_rises(self, m: cython.Py_ssize_t):
-        """Add the rise of Student's log-densities when the numbers are learned once more, also for plug-in ones."""
+        """Add the rise of Student's log-densities when the numbers are learned once more, also for plug-in ones.
+
+        For a part of an event it is that part of the rise.
+        """
         for y in range(self.tables.labels):
             weight = PRIOR_MEANS + self.behind[y]
             distance = self.variance[y] / self.freedom[y]
             if not self.student:  # Student's distance has the doubt about the mean in it
                 distance *= weight / (weight + 1.0)
-            self.score[y] += student_rise(self.freedom[y], weight, distance, m)
+            self.score[y] += (self.extra / self.tables.unit) * student_rise(
+                self.freedom[y], weight, distance, m
+            )
 
     @cython.cfunc
     def factor_part(self, g: cython.Py_ssize_t, m: cython.Py_ssize_t) -> cython.double:

@@ -10,12 +10,18 @@ whose mean probability is p. The interval is the hull of this mixture's central 
 so it holds the answer.
 
 log f has the variance log E[f^2] / E[f]^2, where E[f^2] / E[f] is P(x, y) once (x, y) was learned again: two looks.
+
+A probability by few events may be next to nothing: its logarithm falls much farther below its mean than it rises above.
+So the ends towards certainty come from a third look, with a part of an event. A cell with the parameter a adds
+log(1 + 1/a) to the rise of the score by an event, and 1/a to its slope; `rise` and `slope` together give the k equal
+cells that would have both. Under another label log f is the sum of k logarithms of gamma variables of shape a: it has
+the mean log E[f] - k (1/a - log(1 + 1/2a)), the variance k (1/a^2 + 1/(a + 1/2)), and a long lower tail.
 """
 
 from __future__ import annotations
 
 import cython
-from cython.cimports.libc.math import erfc, exp, sqrt
+from cython.cimports.libc.math import erfc, exp, fabs, log, log1p, sqrt
 
 ROOT_HALF = cython.declare(cython.double, 0.7071067811865476)
 DENSITY = cython.declare(cython.double, 0.3989422804014327)  # 1 / sqrt(2 pi)
@@ -23,6 +29,8 @@ MOST_STEPS = cython.declare(cython.int, 60)
 NEAR = cython.declare(cython.double, 1e-13)
 # Error of the tail: a step from so near ends within 1e-13, as errors are cubed.
 LAST = cython.declare(cython.double, 1e-5)
+EVEN = cython.declare(cython.double, 1.001)  # slope by rise, up to which log f is log-normal
+MOST_AWAY = cython.declare(cython.double, 700.0)  # its exponential is a double
 MOST_VARIANCE = cython.declare(cython.double, 1200.0)  # beyond it every interval is all of (0, 1)
 
 
@@ -105,6 +113,77 @@ def upper_end(
         return share
     away = reach(rest, share, min(variance, MOST_VARIANCE), tail, deviations)
     return max(share, 1.0 / (1.0 + rest / share * exp(-away)))
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def hull_end(
+    share: cython.double, rest: cython.double, variance: cython.double, deviations: cython.double
+) -> cython.double:
+    """Return a bound of the lower end of a probability's interval that takes no search: the end is not below it."""
+    if variance <= 0.0 or rest <= 0.0 or share <= 0.0:
+        return share
+    deviation: cython.double = sqrt(min(variance, MOST_VARIANCE))
+    return 1.0 / (1.0 + rest / share * exp((deviations + 0.5 * deviation) * deviation))
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def deviations_beyond(tail: cython.double) -> cython.double:
+    """Return the deviations of a normal distribution with a share of less than a half beyond them, to 5e-4."""
+    t: cython.double = sqrt(-2.0 * log(tail))
+    return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (
+        1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))
+    )
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def parameter_of(ratio: cython.double) -> cython.double:
+    """Return u = 1/a of the cells whose slope is so many times their rise: u / log(1 + u) = ratio."""
+    above: cython.double = ratio - 1.0
+    u: cython.double = above * (2.0 + above / 1.5) if ratio < 2.0 else 1.3 * ratio * log(ratio)
+    for _ in range(MOST_STEPS):  # Newton's steps, whose errors are squared
+        rise = log1p(u)
+        step = (u - ratio * rise) * rise / (rise - u / (1.0 + u))
+        u -= step
+        if fabs(step) < 1e-3 * u:
+            break
+    return u
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def certain_end(
+    share: cython.double,
+    rest: cython.double,
+    rise: cython.double,
+    slope: cython.double,
+    rise_of_rest: cython.double,
+    tail: cython.double,
+) -> cython.double:
+    """Return the share that a probability falls to where another label is true, with the probability `tail` of falling
+    farther; the share itself if another label is too improbable. `rise` and `slope` are those of its score.
+    """
+    mean: cython.double = 0.5 * rise
+    variance: cython.double = rise
+    skew: cython.double = 0.0
+    if rest <= 2.0 * tail or share <= 0.0 or rise <= 0.0:
+        return share
+    if slope > EVEN * rise:
+        u: cython.double = parameter_of(slope / rise)
+        cells: cython.double = rise / log1p(u)
+        rounded: cython.double = u / (1.0 + 0.5 * u)
+        mean = cells * (u - log1p(0.5 * u))
+        variance = cells * (u * u + rounded)
+        skew = cells * (2.0 * u * u * u + rounded * rounded)  # minus the third moment about the mean
+    mean += 0.5 * rise_of_rest
+    variance += rise_of_rest
+    skew /= variance * sqrt(variance)
+    deviations: cython.double = deviations_beyond(tail / rest)
+    deviations += (deviations * deviations - 1.0) * skew / 6.0  # Cornish and Fisher's
+    away: cython.double = min(mean + deviations * sqrt(variance), MOST_AWAY)
+    return 1.0 / (1.0 + rest / share * exp(away))
 
 
 @cython.cfunc

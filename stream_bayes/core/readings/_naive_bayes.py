@@ -486,7 +486,7 @@ class ValueReading(Reading):
             self.shift -= 0.5 * (nearest + LOG_TAU)
             for y in range(classes):
                 if self.extra > 0.0:
-                    score[y] += self.rise_of_number(
+                    score[y] += (self.extra / tables.unit) * self.rise_of_number(
                         y,
                         number - mean[y],
                         self.freedom[y] + 1.0,
@@ -574,7 +574,7 @@ class ValueReading(Reading):
             for y in range(self.tables.labels):
                 weight = numbers.weight[feature * numbers.classes + y] / self.tables.unit
                 if self.extra > 0.0:
-                    self.score[y] += self.rise_of_number(
+                    self.score[y] += (self.extra / self.tables.unit) * self.rise_of_number(
                         y, number - self.mean[y], self.freedom[y], weight * self.tables.unit
                     )
                 if weight <= 0.0:

@@ -3,7 +3,7 @@ from stream_bayes.core.encoding._rows cimport Batch, Row, RowSource
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 from stream_bayes.core.readings._smoothing cimport pseudocount
 
-from stream_bayes.core.readings._interval_ends cimport lower_end, upper_end
+from stream_bayes.core.readings._interval_ends cimport certain_end, hull_end, lower_end, upper_end
 
 cdef double log_of(double value) noexcept
 
@@ -26,6 +26,9 @@ cdef class Reading:
     cdef bint is_prior
     cdef double[::1] first
     cdef double[::1] rise
+    cdef double[::1] rise_of_rest
+    cdef double[::1] slope
+    cdef bint has_small_counts
     cdef public double[::1] spread_of
     cdef double[::1] lower
     cdef double[::1] upper
@@ -56,9 +59,11 @@ cdef class Reading:
     cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef bint score_with_spread(self, Row row)
     cdef look_again(self, Row row)
+    cdef find_rises(self, Row row, double samples, double[::1] rise)
     cdef find_spread(self)
     cdef write_spreads(self, double[:, ::1] out, Py_ssize_t r)
     cdef bint score_interval(self, Row row, double tail, double deviations)
+    cdef find_certain_ends(self, Py_ssize_t y, double rest, double tail)
     cdef dict answer_by_label(self, Row row, bint is_labelled)
     cdef process(self, Row row, bint is_labelled, Answers answers)
     cdef load(self, Batch batch, Py_ssize_t index)

@@ -20,13 +20,15 @@ from stream_bayes.errors import BadState
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._rows import Batch, Row, RowSource
-    from stream_bayes.core.readings._interval_ends import lower_end, upper_end
+    from stream_bayes.core.readings._interval_ends import certain_end, hull_end, lower_end, upper_end
     from stream_bayes.core.readings._smoothing import pseudocount
 
 IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0
 NEVER = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)  # a clock that is not reached
 NO_ANSWER = cython.declare(cython.double, float("nan"))
 MOST_RISE = cython.declare(cython.double, 600.0)  # its exponential is a double
+LEAST_RISE = cython.declare(cython.double, 0.05)  # of a score, below which no count is small
+PART = cython.declare(cython.double, 1e-3)  # of an event, for the slope of a score
 
 
 @cython.cfunc
@@ -49,8 +51,8 @@ class Reading:
     A class is live if it holds samples or was declared. Others have no part in an answer.
 
     A subclass writes `add_evidence`. It counts the row itself `extra` times besides what the tables hold, in each class
-    for that class's score: 0 for an answer, a fresh sample for the second look that intervals need. One that keeps more
-    than counts, such as a structure or losses, also writes
+    for that class's score: 0 for an answer, a fresh sample for the second look that intervals need, a part of one for
+    the third. One that keeps more than counts, such as a structure or losses, also writes
     `derive`, `rederive`, `derived_state`, `load_derived` and `after_merge`.
     """
 
@@ -70,6 +72,8 @@ class Reading:
         self.extra = 0.0  # the weight that the row itself counts for besides the tables, on their scale
         self.is_prior = False  # True if the prior stands in for scores that are all impossible
         self.first, self.rise, self.spread_of = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.rise_of_rest, self.slope = np.zeros(2), np.zeros(2)
+        self.has_small_counts = False  # True if the row scored last may rest on small counts, by its rises
         self.lower, self.upper = np.zeros(2), np.zeros(2)  # ends of intervals
         self.due = NEVER  # the clock at which `derive` is called
         self.row = Row()  # used again for each row of a batch
@@ -133,6 +137,7 @@ class Reading:
             self.share = np.zeros(2 * tables.labels)
             self.first, self.rise = np.zeros(2 * tables.labels), np.zeros(2 * tables.labels)
             self.spread_of = np.zeros(2 * tables.labels)
+            self.rise_of_rest, self.slope = np.zeros(2 * tables.labels), np.zeros(2 * tables.labels)
         for y in range(tables.labels):
             if tables.class_samples[y] > 0.0:
                 learned = True
@@ -312,10 +317,19 @@ class Reading:
     @cython.cfunc
     def look_again(self, row: Row):
         """Write the variances of the log-odds, from the scores and those with the row learned once more."""
+        self.find_rises(row, 1.0, self.rise)
+        for y in range(self.tables.labels):
+            if self.rise[y] > LEAST_RISE:
+                self.has_small_counts = True
+        self.find_spread()
+
+    @cython.cfunc
+    def find_rises(self, row: Row, samples: cython.double, rise: cython.double[::1]):
+        """Write by how much each score rises if the row counts for so many fresh samples; the scores stay."""
         shift: cython.double = self.shift
         for y in range(self.tables.labels):
             self.first[y] = self.score[y]
-        self.extra = self.tables.unit
+        self.extra = samples * self.tables.unit
         try:
             self.begin()
             if not self.is_prior:
@@ -323,13 +337,12 @@ class Reading:
         finally:
             self.extra = 0.0
         for y in range(self.tables.labels):
-            self.rise[y] = 0.0
+            rise[y] = 0.0
             if self.first[y] > IMPOSSIBLE:
                 # A score by the complement falls: it is that of being none of the others.
-                self.rise[y] = min(fabs(self.score[y] - self.first[y]), MOST_RISE)
+                rise[y] = min(fabs(self.score[y] - self.first[y]), MOST_RISE)
             self.score[y] = self.first[y]
         self.shift = shift
-        self.find_spread()
 
     @cython.cfunc
     def find_spread(self):
@@ -343,9 +356,9 @@ class Reading:
                 if z != y:
                     rest += self.share[z]
                     squares += self.first[z]
-            self.spread_of[y] = self.rise[y]
-            if rest > 1e-150:  # its square is a double
-                self.spread_of[y] += log1p(squares / rest / rest)
+            # The square of what is left is a double.
+            self.rise_of_rest[y] = log1p(squares / rest / rest) if rest > 1e-150 else 0.0
+            self.spread_of[y] = self.rise[y] + self.rise_of_rest[y]
 
     @cython.cfunc
     def write_spreads(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
@@ -370,6 +383,7 @@ class Reading:
         Return False if the prior alone answers: then it is both ends. Without any learning there are no classes.
         """
         has_evidence: cython.bint = False
+        self.has_small_counts = False
         if not self.score_with_spread(row):
             return True
         if self.lower.shape[0] < self.tables.labels:
@@ -378,6 +392,8 @@ class Reading:
         for y in range(self.tables.labels):
             if self.score[y] != self.first[y]:
                 has_evidence = True
+        if has_evidence and self.has_small_counts:
+            self.find_rises(row, PART, self.slope)
         self.normalise()
         for y in range(self.tables.labels):
             rest = 0.0
@@ -385,10 +401,33 @@ class Reading:
                 if z != y:
                     rest += self.share[z]
             self.lower[y] = self.upper[y] = self.share[y]
-            if has_evidence:
-                self.lower[y] = lower_end(self.share[y], rest, self.spread_of[y], tail, deviations)
-                self.upper[y] = upper_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+            if has_evidence and self.has_small_counts:
+                self.find_certain_ends(y, rest, tail)
+            if has_evidence and self.lower[y] > hull_end(self.share[y], rest, self.spread_of[y], deviations):
+                self.lower[y] = min(
+                    self.lower[y], lower_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+                )
+            if has_evidence and 1.0 - self.upper[y] >= hull_end(
+                rest, self.share[y], self.spread_of[y], deviations
+            ):
+                self.upper[y] = max(
+                    self.upper[y], upper_end(self.share[y], rest, self.spread_of[y], tail, deviations)
+                )
         return has_evidence
+
+    @cython.cfunc
+    def find_certain_ends(self, y: cython.Py_ssize_t, rest: cython.double, tail: cython.double):
+        """Write the ends up to which small counts may leave a class, or all others, next to impossible."""
+        slope_of_rest: cython.double = 0.0
+        if rest <= 1e-150:  # its square is a double
+            return
+        for z in range(self.tables.labels):
+            if z != y:
+                slope_of_rest += self.share[z] * self.share[z] * self.slope[z]
+        slope_of_rest /= rest * rest * PART
+        low = certain_end(self.share[y], rest, self.rise[y], self.slope[y] / PART, self.rise_of_rest[y], tail)
+        left = certain_end(rest, self.share[y], self.rise_of_rest[y], slope_of_rest, self.rise[y], tail)
+        self.lower[y], self.upper[y] = min(self.share[y], low), max(self.share[y], 1.0 - left)
 
     def interval_by_label(self, row: Row, tail: cython.double, deviations: cython.double) -> tuple:
         """Return `{label: (low, high)}`, empty before any learning, and True if there is evidence beside the prior."""

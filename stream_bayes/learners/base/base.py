@@ -527,7 +527,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
     def log_evidence(self) -> float:
         """Return the log-probability of everything learned, tables integrated out.
 
-        It is the sum of log P(y, x) of all events, each before it was learned, in any order.
+        It is the sum of log P(y, x) of all events, each before it was learned, in any order. The events of a prior,
+        from `add_prior`, are among them: take off the evidence right after it was added.
 
         Raises
         ------
@@ -594,7 +595,8 @@ class BayesClassifier(CountLearner, HasNoDraws, base.MiniBatchClassifier):
 
         The interval holds the answer of `predict_proba_one`, which is the mean of the probabilities by all tables that
         the counts allow, those weighing more that make the event likely. Each class's P(x, y) is taken as log-normal,
-        with the variance that learning (x, y) once more shows; structure, bins and weights of mixtures are held.
+        with the variance that learning (x, y) once more shows, and with the longer lower tail of small counts;
+        structure, bins and weights of mixtures are held.
         Without any evidence it is the exact interval of a Beta distribution. Answer and interval are of the labels that
         were learned: with one, both are 1, and that another may come is in neither.
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from statistics import NormalDist
@@ -15,7 +14,7 @@ import scipy  # its submodules load on first use
 from stream_bayes.core.readings._interval_ends import interval
 from stream_bayes.errors import BadValue
 
-__all__ = ["Intervals", "beta_interval", "ends_of", "mixed_intervals", "odds_interval"]
+__all__ = ["Intervals", "beta_interval", "ends_by_label", "ends_of", "odds_interval"]
 
 
 class Intervals(NamedTuple):
@@ -44,20 +43,13 @@ def odds_interval(share: float, variance: float, level: float) -> tuple[float, f
     return low, high
 
 
-def mixed_intervals(
-    parts: list[tuple[float, Mapping[Any, tuple[float, float]]]], level: float
-) -> dict[Any, tuple[float, float]]:
-    """Return the intervals of a mixture of answers with spreads, the weights held. `parts` has the weight of each
-    answer, and `{label: (probability, variance of its log-odds)}`.
+def ends_by_label(intervals: Mapping[Any, tuple[float, float]], end: int) -> dict[Any, float]:
+    """Return the lower end, 0, or the upper end, 1, of each label's interval.
+
+    The interval of a mixture whose weights are held has the mixed ends: its parts learned from the same events, so that
+    all are wrong in the same direction.
     """
-    intervals = {}
-    for label in parts[0][1]:
-        shares = [(weight, *answer[label]) for weight, answer in parts]
-        share = min(1.0, math.fsum(weight * p for weight, p, _ in shares))  # as rounding may leave more
-        spread = share * (1.0 - share)
-        risen = math.fsum(weight * p * (1.0 - p) * variance for weight, p, variance in shares)
-        intervals[label] = odds_interval(share, risen / spread if spread > 0.0 else 0.0, level)
-    return intervals
+    return {label: ends[end] for label, ends in intervals.items()}
 
 
 def beta_interval(

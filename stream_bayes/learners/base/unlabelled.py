@@ -35,7 +35,7 @@ from stream_bayes.learners.base.arguments import check_choice
 from stream_bayes.learners.base.base import BayesClassifier, X
 from stream_bayes.learners.base.batches import encode_blocks
 from stream_bayes.learners.base.class_probabilities import log_loss
-from stream_bayes.learners.base.credible_intervals import Intervals, mixed_intervals
+from stream_bayes.learners.base.credible_intervals import Intervals, ends_by_label
 from stream_bayes.learners.base.explanation import Explanation, explained_by_steps
 from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
 from stream_bayes.learners.base.traits import Traits
@@ -301,8 +301,7 @@ class LearnsUnlabelled(BayesClassifier):
         unlabelled = self._unlabelled
         if unlabelled is None or unlabelled.estimate is None:
             return alone
-        weight, with_it = unlabelled.weight, unlabelled.estimate.predict_proba_one(x)
-        return {label: (1.0 - weight) * p + weight * with_it.get(label, 0.0) for label, p in alone.items()}
+        return _mixed(unlabelled.weight, alone, unlabelled.estimate.predict_proba_one(x))
 
     def class_probabilities(
         self, xs: Native, ys: Native = None, ws: Native = None, ats: Native = None, *, learn: bool = False
@@ -347,12 +346,16 @@ class LearnsUnlabelled(BayesClassifier):
 
         As `BayesClassifier.predict_interval_one`; with events without a label, the weight of their estimate is held.
         """
-        if self._unlabelled is None or self._unlabelled.estimate is None:
-            return super().predict_interval_one(x, level)
-        weight, alone = self._unlabelled.weight, self.answer_with_spread(x)
-        return mixed_intervals(
-            [(1.0 - weight, alone), (weight, self._unlabelled.estimate.answer_with_spread(x))], level
+        alone = super().predict_interval_one(x, level)
+        unlabelled = self._unlabelled
+        if unlabelled is None or unlabelled.estimate is None:
+            return alone
+        with_it = unlabelled.estimate.predict_interval_one(x, level)
+        low, high = (
+            _mixed(unlabelled.weight, ends_by_label(alone, end), ends_by_label(with_it, end))
+            for end in (0, 1)
         )
+        return {label: (low[label], high[label]) for label in alone}
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends."""
@@ -491,6 +494,11 @@ def _payload(x: Any) -> Payload:
     if isinstance(x, (list, tuple)):
         x = counted(x)
     return plain({name: value for name, value in x.items() if not is_missing(value)})
+
+
+def _mixed(weight: float, alone: Mapping[Any, float], with_it: Mapping[Any, float]) -> dict[Any, float]:
+    """Return the mean of two answers; those of intervals' ends keep their order to the last digit."""
+    return {label: (1.0 - weight) * p + weight * with_it.get(label, 0.0) for label, p in alone.items()}
 
 
 def _losses(model: BayesClassifier, unlabelled: UnlabelledEvents) -> Weights:

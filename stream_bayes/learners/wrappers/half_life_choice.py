@@ -22,7 +22,7 @@ from stream_bayes.learners.base.class_probabilities import (
     most_probable,
     probabilities_like,
 )
-from stream_bayes.learners.base.credible_intervals import Intervals, mixed_intervals
+from stream_bayes.learners.base.credible_intervals import Intervals, ends_by_label
 from stream_bayes.learners.base.draws import HasNoDraws
 from stream_bayes.learners.base.explanation import Explanation
 from stream_bayes.learners.base.samples import intervals_of_rows, samples_of
@@ -220,12 +220,13 @@ class HalfLifeChoice(
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Return the credible interval of each class's probability, as `BayesClassifier.predict_interval_one` does.
 
-        That of a mixture is of its answer, the weights of the half-lives held.
+        That of a mixture is the mixture of theirs, the weights of the half-lives held.
         """
         if self.combine == "best":
             return self._members[self._leader].predict_interval_one(x, level)
-        answers = [member.answer_with_spread(x) for member in self._members]
-        return mixed_intervals(list(zip(self._weights(), answers, strict=True)), level)
+        parts = [member.predict_interval_one(x, level) for member in self._members]
+        low, high = (self._combined([ends_by_label(part, end) for part in parts]) for end in (0, 1))
+        return {label: (low[label], high[label]) for label in low}
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends."""

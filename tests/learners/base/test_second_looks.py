@@ -35,6 +35,8 @@ from stream_bayes import (
     MultinomialNB,
     NaiveBayes,
     NearestNeighbours,
+    Nominal,
+    Schema,
     SlidingWindow,
 )
 from stream_bayes.errors import BadValue
@@ -215,6 +217,41 @@ def test_intervals_cover_in_worlds_that_match_the_model(kind: str, make: Any, le
         low, high = model.predict_interval_one(x)[best]
         inside += low <= joint[best] / joint.sum() <= high
     assert inside / worlds >= least
+
+
+@pytest.mark.parametrize(
+    ("make", "strength", "values"),
+    [
+        (NaiveBayes, 1.0, 3),
+        (NaiveBayes, 0.5, 6),
+        (lambda **prior: AODE(min_count=1, **prior), 1.0, 3),
+        (lambda **prior: ODE(parents={f"f{f}": f"f{f - 1}" for f in range(1, 5)}, **prior), 1.0, 3),
+        (lambda **prior: BayesNetClassifier(None, **prior), 1.0, 3),
+        (LiveChoice, 1.0, 3),
+        (lambda **prior: LiveChoice(combine="best", **prior), 1.0, 3),
+        (lambda **prior: HalfLifeChoice(NaiveBayes(**prior), [None, 500.0], combine="mixture"), 1.0, 3),
+    ],
+)
+def test_intervals_cover_where_tables_are_as_sparse_as_the_prior_says(
+    make: Any, strength: float, values: int
+) -> None:
+    rng, inside, together, worlds = np.random.default_rng(9), 0, 0, 200
+    schema = Schema({f"f{f}": Nominal(list("uvwxyz"[:values])) for f in range(5)}, classes=[0, 1, 2])
+    for _ in range(worlds):
+        prior = rng.dirichlet(np.full(3, strength / 3))
+        tables = rng.dirichlet(np.full(values, strength / values), (3, 5))
+        labels = rng.choice(3, size=61, p=prior)
+        codes = (rng.random((61, 5, 1)) > tables.cumsum(axis=2)[labels]).sum(axis=2).clip(0, values - 1)
+        *learned, x = [{f"f{f}": "uvwxyz"[code] for f, code in enumerate(row)} for row in codes.tolist()]
+        joint = prior * np.prod(tables[:, range(5), codes[-1]], axis=1)
+        model = make(schema=schema, prior="m-estimate", strength=strength)
+        model.learn_many(learned, labels[:-1].tolist())
+        best, intervals = model.predict_one(x), model.predict_interval_one(x)
+        held = {y: low <= joint[y] / joint.sum() <= high for y, (low, high) in intervals.items()}
+        inside += held[best]
+        together += sum(held.values())
+    assert inside / worlds >= 0.9
+    assert together / worlds / 3 >= 0.93
 
 
 def rises(model: Any, x: dict[str, Any], labels: Iterable[Any]) -> list[float]:
