@@ -96,7 +96,7 @@ def lower_end(
         return share
     away = reach(share, rest, min(variance, MOST_VARIANCE), tail, deviations)
     # Each operation rounds monotonically, so that levels nest; the last digit of the answer may be rounded otherwise.
-    return min(share, 1.0 / (1.0 + rest / share * exp(away)))
+    return min(share, share / (share + rest * exp(away)))
 
 
 @cython.cfunc
@@ -112,7 +112,7 @@ def upper_end(
     if variance <= 0.0 or rest <= 0.0 or share <= 0.0:
         return share
     away = reach(rest, share, min(variance, MOST_VARIANCE), tail, deviations)
-    return max(share, 1.0 / (1.0 + rest / share * exp(-away)))
+    return max(share, share / (share + rest * exp(-away)))
 
 
 @cython.cfunc
@@ -124,7 +124,7 @@ def hull_end(
     if variance <= 0.0 or rest <= 0.0 or share <= 0.0:
         return share
     deviation: cython.double = sqrt(min(variance, MOST_VARIANCE))
-    return 1.0 / (1.0 + rest / share * exp((deviations + 0.5 * deviation) * deviation))
+    return share / (share + rest * exp(min((deviations + 0.5 * deviation) * deviation, MOST_AWAY)))
 
 
 @cython.cfunc
@@ -182,8 +182,7 @@ def certain_end(
     skew /= variance * sqrt(variance)
     deviations: cython.double = deviations_beyond(tail / rest)
     deviations += (deviations * deviations - 1.0) * skew / 6.0  # Cornish and Fisher's
-    away: cython.double = min(mean + deviations * sqrt(variance), MOST_AWAY)
-    return 1.0 / (1.0 + rest / share * exp(away))
+    return share / (share + rest * exp(min(mean + deviations * sqrt(variance), MOST_AWAY)))
 
 
 @cython.cfunc
