@@ -181,7 +181,7 @@ class ModelPerKey(ReadOnlyArguments, AroundLearner, HasNoDraws, base.MiniBatchCl
         values = np.zeros((row_count(X), max(len(self.classes_), 1)))
         for row, x in enumerate(rows_of(X)):
             answer = self.predict_proba_one(x)
-            values[row, : len(self.classes_)] = [answer[label] for label in self.classes_]
+            values[row, : len(self.classes_)] = [answer.get(label, 0.0) for label in self.classes_]
         return values
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:

@@ -335,3 +335,12 @@ def test_explain_warns_of_a_key_that_learned_nothing_and_of_no_other(tmp_path: P
     for name, warns in (("c2", False), ("new", True)):
         result = CliRunner().invoke(app, ["explain", str(file), json.dumps({"who": name, "word": "a"})])
         assert result.exit_code == 0 and ("never learned" in result.output) == warns
+
+
+def test_keys_by_themselves_answer_rows_without_the_classes_that_they_lack() -> None:
+    model = ModelPerKey(NaiveBayes(), key="user", weight=0.0)
+    model.learn_one({"user": "ann", "word": "win"}, "ham")
+    model.learn_one({"user": "bob", "word": "win"}, "spam")
+    rows = [{"user": "ann", "word": "win"}, {"user": "new", "word": "win"}]
+    assert model.predict_proba_many(rows) == [{"ham": 1.0, "spam": 0.0}, {}]
+    assert model.predict_many(rows)[0] == "ham"
