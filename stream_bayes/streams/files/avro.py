@@ -15,7 +15,7 @@ from stream_bayes.streams.byte_files.avro_blocks import MAGIC, plain_container
 from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.typed import CLOCK, DATE, NUMBER, TEXT, TIME, TypedFile
 from stream_bayes.streams.records.avro_types import check_sizes, plain_value
-from stream_bayes.streams.records.object_decoder import flattened
+from stream_bayes.streams.records.nested_fields import flattened
 
 __all__ = ["AvroSource", "kinds_of"]
 

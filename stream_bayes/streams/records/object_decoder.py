@@ -15,9 +15,10 @@ from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
 from stream_bayes.streams.records.envelopes import ENVELOPES
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.nested_fields import flattened
 from stream_bayes.streams.records.undecodable import DecodeReason, described, shortened, undecodable
 
-__all__ = ["Number", "ObjectDecoder", "Scalar", "flattened"]
+__all__ = ["Number", "ObjectDecoder", "Scalar"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +30,6 @@ NUMBERS = frozenset({int, float, type(None)})
 MOST_NAMED = 8  # fields, in one message
 MAX_WARNED = 100  # names of bad fields that are logged and counted each; further ones together
 OTHERS = "..."
-
-MAX_DEPTH = 32  # of objects in objects that are flattened: the names of all levels are held at once
 
 
 class ObjectDecoder(Decoder):
@@ -198,35 +197,6 @@ def _wrong(name: str, expected: str, came: str, advice: str = "") -> Undecodable
     return undecodable(
         DecodeReason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}{advice}"
     )
-
-
-def flattened(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a record whose nested objects are flattened into fields.
-
-    Examples
-    --------
-    >>> flattened({"from": {"city": "Ulm", "at": {"lat": 48.4}}, "n": 1})
-    {'from.city': 'Ulm', 'from.at.lat': 48.4, 'n': 1}
-    """
-    flat: dict[str, Any] = {}
-    levels = [("", iter(content.items()))]
-    while levels:
-        prefix, fields = levels[-1]
-        for name, value in fields:
-            if isinstance(value, dict):
-                if len(levels) == MAX_DEPTH:
-                    raise undecodable(
-                        DecodeReason.TOO_DEEP,
-                        f"expected at most {MAX_DEPTH} objects in one another, got more",
-                    )
-                levels.append((f"{prefix}{name}.", iter(value.items())))
-                break
-            if prefix + name in flat:
-                raise undecodable(DecodeReason.WRONG_TYPE, f"two fields are named {shortened(prefix + name)}")
-            flat[prefix + name] = value
-        else:
-            levels.pop()
-    return flat
 
 
 def _kinds(fields: Fields, schema: Schema | None) -> dict[str, tuple[ColumnKind, tuple[str, ...]]]:
