@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from stream_bayes.core.events.event import Partition, Slice
 from stream_bayes.errors import BrokerAway, CannotResume, Fenced
 from stream_bayes.kafka.clients.client import Interrupted
 from stream_bayes.kafka.clients.connection import Connection
+from stream_bayes.kafka.delivery import RETRY_PAUSE
+from stream_bayes.kafka.transactions import TAKEOVER_GRACE, TAKEOVER_POLL, Transactions
 from stream_bayes.workers.shard import ShardTransactions
 from tests.kafka.fake_broker import (
     AFTER_COMMIT,
@@ -20,6 +23,7 @@ from tests.kafka.fake_broker import (
     BEFORE_FENCE,
     NOT_ANSWERED,
     FakeCluster,
+    FakeWriter,
     NoLog,
 )
 from tests.kafka.fake_pipeline import NAME, FakePipeline, killed_after
@@ -131,6 +135,29 @@ def test_a_successor_that_is_paused_before_its_first_entry_does_not_answer_what_
         successor.run(until_end=True)
     pipeline.run()
     answered_once(pipeline, SAMPLES)
+
+
+@pytest.mark.parametrize("starts_after", [TAKEOVER_POLL, 2 * TAKEOVER_GRACE])
+def test_a_worker_that_lost_its_epoch_waits_for_a_successor_that_is_still_starting(
+    pipeline: FakePipeline, starts_after: float
+) -> None:
+    connection, slept = Connection(servers=("nobody:9092",)), [0.0]
+    successor = Transactions(connection, "days", NoLog())
+
+    def sleep(seconds: float) -> None:
+        slept[0] += seconds
+        if slept[0] > RETRY_PAUSE + starts_after and successor.length == 0:
+            successor.open()
+
+    worker = Transactions(connection, "days", NoLog(), sleep=sleep)
+    worker.open()
+    pipeline.broker.at(BEFORE_COMMIT, pipeline.id, FakeWriter(pipeline.broker, pipeline.id).fence)
+    worker.begin()
+    with pytest.raises(Fenced):
+        worker.commit([Slice(Partition("weather"), 0, 10)])
+    successor.begin()
+    successor.commit([Slice(Partition("weather"), 0, 10)])
+    assert successor.resends == 0  # it was not thrown out
 
 
 # -- journals that hold a range twice ----------------------------------------------------------------------------------
@@ -277,6 +304,26 @@ def test_positions_wait_for_their_second_and_are_committed_before_each_snapshot(
     delivery._clock, delivery._committed_at = (lambda: 0.0), 0.0
     engine.run(until_end=True)
     assert committed == [20, 40]
+
+
+def test_positions_are_committed_after_the_results_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch, delivery="at-least-once")
+    pipeline.broker.put(pipeline.topic, days(SAMPLES, partitions=1))
+    answered: list[tuple[int, int]] = []
+    commit = FakeCluster.commit_offsets
+
+    def record(self: FakeCluster, group: str, positions: Mapping[Partition, int]) -> None:
+        answered.append((positions[Partition(pipeline.topic)], pipeline.answers().total()))
+        commit(self, group, positions)
+
+    monkeypatch.setattr(FakeCluster, "commit_offsets", record)
+    engine: Any = pipeline.engine()
+    delivery = engine.recovery._delivery
+    delivery._clock, delivery._committed_at = count(step=2).__next__, -2  # each batch is due
+    engine.run(until_end=True)
+    assert answered == [(position, position) for position in range(10, SAMPLES + 1, 10)]
 
 
 def test_a_commit_of_positions_that_fails_repeats_no_results(
