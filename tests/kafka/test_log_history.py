@@ -390,6 +390,28 @@ def test_a_replay_of_a_log_that_was_compacted_meanwhile_is_refused(
     assert (engine.step.processed, recovery.incidents["offset_gap"]) == (39, 1)
 
 
+@pytest.mark.parametrize("has_epochs", [True, False], ids=["epochs", "records"])
+def test_a_replay_of_a_log_that_loses_its_end_meanwhile_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_epochs: bool
+) -> None:
+    pipeline = FakePipeline(tmp_path, monkeypatch)
+    pipeline.broker.has_epochs = has_epochs
+    pipeline.broker.put(pipeline.topic, days(40, partitions=1))
+    killed_after(pipeline, 30)
+    engine = pipeline.engine()
+    recovery: Any = engine.recovery
+    replay = recovery.replay
+
+    def lose_the_end() -> Any:
+        log_of(pipeline).truncate(15)
+        put(pipeline, 40)
+        yield from replay()
+
+    monkeypatch.setattr(recovery, "replay", lose_the_end)
+    with pytest.raises(CannotResume, match=r"weather\[0\] has another record at 19"):
+        engine.run(until_end=True)
+
+
 def test_nothing_is_committed_before_the_first_snapshot_is_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
