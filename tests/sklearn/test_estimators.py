@@ -128,16 +128,16 @@ def test_the_discriminants_agree_with_scikit_learn() -> None:
 
 def test_regressors_give_deviations_and_intervals_of_tables_with_names() -> None:
     rng = np.random.default_rng(4)
-    X = pd.DataFrame({"size": rng.normal(size=300), "sky": rng.choice(["grey", "blue"], 300)})
+    X = pd.DataFrame({"size": rng.normal(size=500), "sky": rng.choice(["grey", "blue"], 500)})
+    y = 2.0 * X["size"] + 3.0 * (X["sky"] == "blue") + 0.5 * rng.normal(size=500)
     X.loc[::9, "size"] = np.nan
-    y = 2.0 * X["size"].fillna(0.0) + 3.0 * (X["sky"] == "blue") + 0.5 * rng.normal(size=300)
     for kind in (estimators.AdaptiveRegressor, estimators.BayesianRegressor):
-        model = kind().partial_fit(X[:100], y[:100]).partial_fit(X[100:200], y[100:200], np.ones(100))
-        assert model.learner_.clock == 200 and model.score(X[200:], y[200:]) > 0.85
-        predicted, deviations = model.predict(X[200:], return_std=True)
-        assert predicted == pytest.approx(model.predict(X[200:])) and np.all(deviations > 0.3)
-        low, high = model.predict_interval(X[200:], 0.9).T
-        assert 0.8 <= ((low <= y[200:]) & (y[200:] <= high)).mean() <= 0.98
+        model = kind().partial_fit(X[:200], y[:200]).partial_fit(X[200:400], y[200:400], np.ones(200))
+        assert model.learner_.clock == 400 and model.score(X[400:], y[400:]) > 0.85
+        predicted, deviations = model.predict(X[400:], return_std=True)
+        assert predicted == pytest.approx(model.predict(X[400:])) and np.all(deviations > 0.3)
+        low, high = model.predict_interval(X[400:], 0.9).T
+        assert 0.8 <= ((low <= y[400:]) & (y[400:] <= high)).mean() <= 0.98
     with pytest.raises(BadLabel, match="AdaptiveRegressor"):
         TANClassifier().fit(X, y)
 

@@ -16,6 +16,7 @@ cdef class ForecastMixture:
     cdef double is_at
     cdef take_constants(self)
     cpdef take(self, double[::1] locations, double[::1] leverages, double unknown=*)
+    cpdef double noise(self)
     cpdef double mean(self)
     cpdef double below(self, double y)
     cdef double share_below(self, double t, Py_ssize_t k) noexcept

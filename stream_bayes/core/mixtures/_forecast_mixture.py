@@ -74,6 +74,15 @@ class ForecastMixture:
         return other
 
     @cython.ccall
+    def noise(self) -> cython.double:
+        """Return the squared scale of the errors, without that of what an event lacks."""
+        total: cython.double = 0.0
+        for e in range(self.locations):
+            for k in range(KINDS):
+                total += self.weights[e * KINDS + k] * self.squares[e * KINDS + k] * self.spread[e]
+        return total
+
+    @cython.ccall
     def mean(self) -> cython.double:
         """Return the mean."""
         total: cython.double = 0.0

@@ -60,6 +60,9 @@ cdef class RegressionPanel:
     cdef long long[::1] written
     cdef long long turn
     cdef double unknown
+    cdef double hidden
+    cdef public double excess
+    cdef public double lacked
     cdef double[::1] blank
     cdef double[::1] linear
     cdef double[::1] with_hinges
@@ -86,6 +89,7 @@ cdef class RegressionPanel:
     cdef public RegressionTree tree
     cdef double[::1] in_tree
     cdef write_columns(self, Row row)
+    cdef hide(self)
     cdef write_kept(self, Py_ssize_t index)
     cdef write_number(self, Py_ssize_t at, double number)
     cdef write_lags(self, double[::1] targets)

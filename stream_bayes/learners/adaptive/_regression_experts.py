@@ -8,6 +8,8 @@
                         their mean, weighed by fading squared errors, near the one with the least
     experts -> forecast `ForecastMixture` of all these but the last, with an `IntervalCorrection`
 
+What an event lacks is `unknown`, a variance of its forecast, as far as events with gaps have been off by more.
+
 Everything is in deviations of the target from its mean. Units, knots and waves are set anew after 4 events, 8, ...,
 1,024, from the events since the unit of targets or numbers last changed; the experts then learn these events again.
 """
@@ -70,6 +72,11 @@ SHARPNESS = cython.declare(
 EVERY = cython.declare(cython.Py_ssize_t, 50)  # events after which it is estimated which features matter
 LEAST_MATTER = cython.declare(cython.double, 0.05)
 LEAST_TO_FILL = cython.declare(cython.Py_ssize_t, 10)  # events, before columns are estimated from others
+# Before an event lacked numbers, they count as if so many such had been off by all that these would add.
+AS_IF_HIDDEN = cython.declare(cython.double, 2.0)
+LACKING_RATE = cython.declare(cython.double, 0.01)  # at which such events fade
+MOST_HIDDEN = cython.declare(cython.double, 4.0)  # times what the numbers would add by the regression
+FARTHEST_HIDDEN = cython.declare(cython.double, 16.0)  # of a squared error, in its variance
 FEW_BLANKS = 10  # kept events without a name; from so many on, their effect is learned
 
 
@@ -95,6 +102,7 @@ class RegressionPanel:
         self.newest_targets = np.full(lags, np.nan)
         self.seen_targets, self.seen_means = np.full(lags, np.nan), np.zeros(len(MEANS))
         self.seen_last = self.seen_error = 0.0
+        self.hidden = self.excess = self.lacked = 0.0
         self.is_recalled = False
         self.events = self.since = self.set_at = self.considered = 0
         self.far_targets = self.far_numbers = 0
@@ -189,6 +197,8 @@ class RegressionPanel:
         slots: cython.Py_ssize_t = self.column_of.shape[0]
         z: cython.double[::1] = self.linear
         before: cython.double = self.unknown
+        lacks_rare: cython.bint = False
+        lacks_flagged: cython.bint = False
         self.turn += 1
         for k in range(self.size):
             z[k] = self.blank[k]
@@ -201,15 +211,16 @@ class RegressionPanel:
             if at >= 0:
                 self.write_number(at, row.number[k])
         self.write_lags(self.seen_targets)
-        self.unknown = 0.0
-        for k in range(self.slots.shape[0]):
-            if (
-                self.flag_of[k] == 0
-                and self.written[self.base[k]] != self.turn
-                and self.near >= LEAST_TO_FILL
-            ):
-                self.fill()
-                break
+        self.unknown = self.hidden = 0.0
+        if self.near >= LEAST_TO_FILL:
+            for k in range(self.slots.shape[0]):
+                if self.written[self.base[k]] != self.turn:
+                    lacks_rare = lacks_rare or self.flag_of[k] == 0
+                    lacks_flagged = lacks_flagged or self.flag_of[k] > 0
+        if lacks_rare:
+            self.fill()
+        if lacks_flagged or self.hidden > 0.0:
+            self.hide()
         if self.unknown != before:
             self.is_fresh = False
 
@@ -218,14 +229,19 @@ class RegressionPanel:
         What these may add to the target, beyond its noise, is `unknown`: a variance.
         """
         kept = np.asarray(self.kept_values)[: min(self.events, KEPT)]
+        columns_of: dict = {}  # that the event lacks, by feature
+        for k in range(len(self.slots)):
+            if self.flag_of[k] == 0 and self.written[self.base[k]] != self.turn:
+                columns_of.setdefault(self.base[k], []).append(1 + k)
+        often = {
+            base: of_name
+            for base, of_name in columns_of.items()
+            if self.is_nominal[of_name[0] - 1] and np.isnan(kept[:, base]).sum() >= FEW_BLANKS
+        }
+        if often:
+            self.hide_names(list(often.values()))
         lacking = np.array(
-            [
-                1 + k
-                for k in range(len(self.slots))
-                if self.flag_of[k] == 0
-                and self.written[self.base[k]] != self.turn
-                and (not self.is_nominal[k] or np.isnan(kept[:, self.base[k]]).sum() < FEW_BLANKS)
-            ],
+            [column for base, of_name in columns_of.items() if base not in often for column in of_name],
             np.int64,
         )
         if not len(lacking):
@@ -246,6 +262,31 @@ class RegressionPanel:
         np.add.at(effects, np.asarray(self.seconds), of_products * columns[np.asarray(self.firsts)])
         effects = effects[lacking]
         self.unknown = max(0.0, float(effects @ left @ effects)) / max(1.0, float(sums[0, 0]))
+
+    def hide_names(self, columns_of):
+        """Add to `hidden` the variance of what the names that the event lacks would add to the target."""
+        steady: FadingRegression = self.experts[STEADY]
+        steady.coefficients(self.coefficient)
+        for columns in columns_of:
+            effects = np.asarray(self.coefficient)[columns]
+            shares = np.asarray(self.mean)[np.array(columns) - 1]
+            self.hidden += max(0.0, float(shares @ effects**2 - (shares @ effects) ** 2))
+
+    @cython.cfunc
+    def hide(self):
+        """Add to `unknown` what the features that the event lacks would add to the target, as far as such events have
+        been farther from their forecasts than others: that one is missing may say all that it would have said.
+        """
+        k: cython.Py_ssize_t
+        steady: FadingRegression = self.experts[STEADY]
+        steady.coefficients(self.coefficient)
+        for k in range(self.slots.shape[0]):
+            if self.flag_of[k] > 0 and self.written[self.base[k]] != self.turn:
+                self.hidden += self.coefficient[1 + k] * self.coefficient[1 + k]
+        if self.hidden > 0.0:
+            before: cython.double = AS_IF_HIDDEN * self.hidden
+            share: cython.double = (before + self.excess) / (before + self.lacked)
+            self.unknown += self.hidden * max(0.0, min(MOST_HIDDEN, share))
 
     @cython.cfunc
     def write_kept(self, index: cython.Py_ssize_t):
@@ -569,6 +610,12 @@ class RegressionPanel:
         rate: cython.double = weight * max(ERROR_RATE, 1.0 / self.since)
         expert: FadingRegression
         median: cython.double = self.locations[LOCATIONS - 1]
+        if self.hidden > 0.0:
+            noise: cython.double = self.mixture.noise()
+            error = (y - self.points[LOCATIONS]) * (y - self.points[LOCATIONS])
+            error = min(error, FARTHEST_HIDDEN * (noise + self.hidden))
+            self.excess += weight * (error - noise) - LACKING_RATE * self.excess
+            self.lacked += weight * self.hidden - LACKING_RATE * self.lacked
         self.correction.learn(self.mixture.below(y), self.since, weight)
         self.mixture.learn(y, self.since - 1, weight)
         least = (y - self.points[0]) * (y - self.points[0])

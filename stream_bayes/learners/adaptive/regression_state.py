@@ -21,7 +21,7 @@ PREFIX = "panel_"  # begins the names of the arrays
 Array = NDArray[Any]
 
 COUNTS = ("events", "since", "set_at", "considered", "far_targets", "far_numbers", "near", "next_near")
-NUMBERS = ("target_mean", "target_deviation", "lowest", "highest", "last", "last_error")
+NUMBERS = ("target_mean", "target_deviation", "lowest", "highest", "last", "last_error", "excess", "lacked")
 COLUMNS = ("slots", "is_nominal", "mean", "deviation", "flagged", "hinged", "knots", "firsts", "seconds")
 OF_FIXED_SIZE = ("errors", "means", "newest_targets")
 OF_FEATURES = ("matter", "directions", "phases")

@@ -113,6 +113,8 @@ class BayesianRegression(SummedRegressor):
     The mean of the targets and the noise have the prior p(mean, noise) ~ 1 / noise^2. Where samples lack numbers,
     covariances are those of the samples that have both; they are shrunk until no direction has less variance, with the
     prior, than their errors explain. The noise is what the covariances leave before that, and what their errors hide.
+    Gaps are taken as lost numbers, on which the target depends as on others: where a gap means that there is nothing to
+    count, intervals of whole events are too narrow. `AdaptiveRegression` learns what gaps mean.
 
     With Fourier features, the first events set the scales of the waves unless these are declared, and are learned anew
     each time; until then, 8 events, the regression is on the features alone. Numbers that come later, or do not vary

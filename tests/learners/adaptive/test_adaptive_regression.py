@@ -185,6 +185,30 @@ def test_intervals_hold_for_events_that_lack_what_all_others_had(lacking: str) -
         assert np.std(errors) < 1.5  # the copy tells it
 
 
+@pytest.mark.parametrize("tells", [False, True], ids=["lost", "not there"])
+@pytest.mark.parametrize("lacking", ["weight", "colour"])
+def test_intervals_hold_with_gaps_and_without_whatever_a_gap_means(lacking: str, tells: bool) -> None:
+    rng, model = np.random.default_rng(5), AdaptiveRegression(lags=0)
+    inside: dict[bool, list[bool]] = {False: [], True: []}
+    for k in range(1200):
+        x: dict[str, Any] = {"weight": float(rng.normal()), "colour": ("red", "blue")[int(rng.integers(2))]}
+        effects = {"weight": 2.0 * x["weight"], "colour": 4.0 * (x["colour"] == "red")}
+        is_gap = bool(rng.random() < 0.15)
+        if is_gap:
+            del x[lacking]
+            if tells:  # it was not lost, it is not there: the target does without it
+                effects[lacking] = 1.0
+        y = sum(effects.values()) + 0.5 * float(rng.normal())
+        if k >= 200:
+            low, high = model.predict_interval_one(x, 0.9)
+            inside[is_gap].append(low <= y <= high)
+        model.learn_one(x, y)
+    assert (
+        0.86 < np.mean(inside[False]) < 0.94
+    )  # .97 where errors of events with gaps counted as noise of all
+    assert 0.85 < np.mean(inside[True]) < 0.995  # and these had .4
+
+
 def test_last_targets_tell_where_features_do_not() -> None:
     rng, level, events = np.random.default_rng(5), 0.0, []
     for _ in range(400):
