@@ -387,11 +387,30 @@ class _WindowRows:
         means[:, numbers], variances[:, numbers] = self._normal.filled(rows[:, numbers])
         return UncertainRows(means, variances)
 
+    def has_gaps(self, row: Floats) -> bool:
+        """Return True if a row lacks a number, or a name that others have."""
+        return bool(np.isnan(row).any()) or bool(self._lacking(row))
+
+    def _lacking(self, row: Floats) -> list[int]:
+        """Return the nominal features that a row lacks, and that events of the window have."""
+        lacking = np.flatnonzero(self.kernel.is_nominal & (row[0] == NO_VALUE)).tolist()
+        return [feature for feature in lacking if (self.rows.means[:, feature] != NO_VALUE).any()]
+
+    def _codes_there(self, feature: int) -> Floats:
+        """Return the codes of a nominal feature that events have, in an order that depends on the values alone."""
+        there = self.rows.means[:, feature]
+        ordered = sorted((self._codes[feature] or {}).items(), key=lambda named: repr(named[0]))
+        return np.concatenate([there[there == code] for _, code in ordered])
+
     def points(self, row: Floats) -> UncertainRows:
-        """Return rows that stand for a row with gaps."""
+        """Return rows that stand for a row with gaps: of names, those of the window as often as they are there."""
         numbers = ~self.kernel.is_nominal
         points = np.repeat(row, POINTS, axis=0)
         points[:, numbers] = self._normal.points(row[0, numbers])
+        for order, feature in enumerate(self._lacking(row)):
+            codes = self._codes_there(feature)
+            shuffled = np.arange(POINTS) * (2 * order + 1) % POINTS  # in another order for each name
+            points[:, feature] = codes[shuffled * len(codes) // POINTS]
         return UncertainRows(points, np.zeros_like(points))
 
 
@@ -411,7 +430,7 @@ class _WindowPosterior:
         """Return the distribution of an event's target."""
         rows = self._window.rows_of([x])
         (location,), (scale,) = self._process.forecast(self._kernels(self._window.filled(rows)))
-        if np.isnan(rows).any():
+        if self._window.has_gaps(rows):
             locations, scales = self._process.forecast(self._kernels(self._window.points(rows)))
             scale = math.sqrt(float(np.mean(scales**2)) + float(np.var(locations)))
         return StudentT(

@@ -194,3 +194,26 @@ def test_a_window_that_moved_event_by_event_forecasts_as_one_read_from_its_state
             )
     early, unseen = ({"a": 0.5, "sky": sky} for sky in ("early", "new"))
     assert model.predict_one(early) == model.predict_one(unseen)
+
+
+@pytest.mark.parametrize("shown", [{}, {"sky": "never seen"}], ids=["lost", "new"])
+def test_a_name_that_is_lost_makes_an_interval_as_wide_as_the_names_differ(shown: dict[str, str]) -> None:
+    rng = np.random.default_rng(4)
+
+    def event() -> tuple[dict[str, Any], float]:
+        x: dict[str, Any] = {
+            "size": float(rng.normal()),
+            "sky": ("red", "green", "blue")[int(rng.integers(3))],
+        }
+        return x, 2.0 * x["size"] + 5.0 * (x["sky"] == "red") + 0.5 * float(rng.normal())
+
+    model = GaussianProcess(window=200)
+    for number in range(300):
+        x, y = event()
+        model.learn_one({"size": x["size"]} if number % 7 == 0 else x, y)
+    inside = []
+    for _ in range(100):
+        x, y = event()
+        low, high = model.predict_interval_one({"size": x["size"], **shown}, 0.9)
+        inside.append(low <= y <= high)
+    assert np.mean(inside) > 0.85  # .47, where only the errors of rows counted
