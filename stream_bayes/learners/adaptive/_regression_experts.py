@@ -217,6 +217,9 @@ class RegressionPanel:
                 if self.written[self.base[k]] != self.turn:
                     lacks_rare = lacks_rare or self.flag_of[k] == 0
                     lacks_flagged = lacks_flagged or self.flag_of[k] > 0
+        if lacks_rare or lacks_flagged:
+            steady: FadingRegression = self.experts[STEADY]
+            steady.coefficients(self.coefficient)
         if lacks_rare:
             self.fill()
         if lacks_flagged or self.hidden > 0.0:
@@ -265,8 +268,6 @@ class RegressionPanel:
 
     def hide_names(self, columns_of):
         """Add to `hidden` the variance of what the names that the event lacks would add to the target."""
-        steady: FadingRegression = self.experts[STEADY]
-        steady.coefficients(self.coefficient)
         for columns in columns_of:
             effects = np.asarray(self.coefficient)[columns]
             shares = np.asarray(self.mean)[np.array(columns) - 1]
@@ -278,8 +279,6 @@ class RegressionPanel:
         been farther from their forecasts than others: that one is missing may say all that it would have said.
         """
         k: cython.Py_ssize_t
-        steady: FadingRegression = self.experts[STEADY]
-        steady.coefficients(self.coefficient)
         for k in range(self.slots.shape[0]):
             if self.flag_of[k] > 0 and self.written[self.base[k]] != self.turn:
                 self.hidden += self.coefficient[1 + k] * self.coefficient[1 + k]
