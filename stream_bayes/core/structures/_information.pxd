@@ -9,7 +9,8 @@ cdef class Information:
     cdef long long[::1] positions
     cdef double[::1] column
     cdef double[::1] entropy_terms
-    cdef double entropy_term(self, double count) noexcept
     cdef double share(self, double answer, double total) noexcept
     cpdef double between(self, Py_ssize_t first, Py_ssize_t second)
     cpdef double with_class(self, Py_ssize_t feature)
+
+cdef double entropy_term(double[::1] terms, double count) noexcept

@@ -34,6 +34,18 @@ def entropy_terms():
 ENTROPY_TERMS = entropy_terms()
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def entropy_term(terms: cython.double[::1], count: cython.double) -> cython.double:
+    """Return N log n, from the table where n is small and whole."""
+    if count < TABULATED:
+        whole: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, count)
+        if whole == count:
+            return terms[whole]
+    return count * log(count) if count > 0.0 else 0.0
+
+
 @cython.cclass
 class Information:
     """Mutual information of each feature and the class, and of each pair of features given the class. `features` are
@@ -53,22 +65,12 @@ class Information:
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def entropy_term(self, count: cython.double) -> cython.double:
-        """Return N log n, from the table where n is small and whole."""
-        if count < TABULATED:
-            whole: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, count)
-            if whole == count:
-                return self.entropy_terms[whole]
-        return count * log(count) if count > 0.0 else 0.0
-
-    @cython.cfunc
-    @cython.exceptval(check=False)
     def share(self, answer: cython.double, total: cython.double) -> cython.double:
         """Return a sum of entropy terms, divided by the weight, as information.
 
         A result within rounding of 0 becomes 0: features without information are then equal, and names break the tie.
         """
-        if total <= 0.0 or answer <= ROUNDING * (self.entropy_term(total) + total):
+        if total <= 0.0 or answer <= ROUNDING * (entropy_term(self.entropy_terms, total) + total):
             return 0.0
         return answer / total
 
@@ -80,40 +82,39 @@ class Information:
         tables: Tables = self.tables
         layout: Layout = tables.values.layout
         weight: cython.double[::1] = tables.pairs.weight
-        stride: cython.Py_ssize_t = layout.classes
+        terms: cython.double[::1] = self.entropy_terms
         positions: cython.longlong[::1] = self.positions
         column: cython.double[::1] = self.column
         later: cython.bint = self.features[first] > self.features[second]
-        step: cython.longlong = layout.start[self.features[first if later else second]] * stride
+        high: cython.longlong = self.features[first if later else second]
+        stride: cython.longlong = layout.classes
+        line: cython.longlong = layout.start[high] * stride
+        step: cython.longlong = line if later else stride
+        inner_step: cython.longlong = stride if later else line
+        origin: cython.longlong = (layout.pair_start[high] - layout.start[high] * layout.start[high]) * stride
         scale: cython.double = 1.0 / tables.unit
+        low: cython.Py_ssize_t = self.ends[second]
+        size: cython.Py_ssize_t = self.ends[second + 1] - low
         a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         total: cython.double = 0.0
         answer: cython.double = 0.0
-        high: cython.longlong = self.features[first if later else second]
-        origin: cython.longlong = (layout.pair_start[high] - layout.start[high] * layout.start[high]) * stride
         for c in range(self.classes.shape[0]):
-            y = self.classes[c]
             whole = 0.0
-            for b in range(self.ends[second], self.ends[second + 1]):
-                column[b - self.ends[second]] = 0.0
+            for b in range(size):
+                column[b] = 0.0
             for a in range(self.ends[first], self.ends[first + 1]):
-                position = positions[a]
+                base: cython.longlong = origin + positions[a] * step + self.classes[c]
                 row = 0.0
-                for b in range(self.ends[second], self.ends[second + 1]):
-                    if later:
-                        base = origin + position * step + positions[b] * stride
-                    else:
-                        base = origin + positions[b] * step + position * stride
-                    count = weight[base + y] * scale
-                    answer += self.entropy_term(count)
+                for b in range(size):
+                    count = weight[base + positions[low + b] * inner_step] * scale
+                    answer += entropy_term(terms, count)
                     row += count
-                    column[b - self.ends[second]] += count
-                answer -= self.entropy_term(row)
+                    column[b] += count
+                answer -= entropy_term(terms, row)
                 whole += row
-            for b in range(self.ends[second], self.ends[second + 1]):
-                answer -= self.entropy_term(column[b - self.ends[second]])
-            answer += self.entropy_term(whole)
+            for b in range(size):
+                answer -= entropy_term(terms, column[b])
+            answer += entropy_term(terms, whole)
             total += whole
         return self.share(answer, total)
 
@@ -131,6 +132,7 @@ class Information:
     def with_class(self, feature: cython.Py_ssize_t) -> cython.double:
         """Return I(feature; class), over the samples that have the feature."""
         tables: Tables = self.tables
+        terms: cython.double[::1] = self.entropy_terms
         stride: cython.Py_ssize_t = tables.values.layout.classes
         scale: cython.double = 1.0 / tables.unit
         a: cython.Py_ssize_t
@@ -140,12 +142,12 @@ class Information:
             row = 0.0
             for c in range(self.classes.shape[0]):
                 count = tables.values.weight[self.positions[a] * stride + self.classes[c]] * scale
-                answer += self.entropy_term(count)
+                answer += entropy_term(terms, count)
                 row += count
-            answer -= self.entropy_term(row)
+            answer -= entropy_term(terms, row)
             whole += row
         for c in range(self.classes.shape[0]):
             count = tables.values.present[self.features[feature] * stride + self.classes[c]] * scale
-            answer -= self.entropy_term(count)
-        answer += self.entropy_term(whole)
+            answer -= entropy_term(terms, count)
+        answer += entropy_term(terms, whole)
         return self.share(answer, whole)
