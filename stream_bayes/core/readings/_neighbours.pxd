@@ -25,7 +25,7 @@ cdef class NeighbourReading(Reading):
     cdef double voters
     cpdef make_room(self, Py_ssize_t numbers, Py_ssize_t features, Py_ssize_t classes)
     cdef measure(self, Row row)
-    cdef double left_of(self, long long age) noexcept
+    cdef double weigh(self)
     cdef Py_ssize_t choose_nearest(self)
     cpdef learn(self, Row row)
     cpdef learn_asleep(self, Row row)
