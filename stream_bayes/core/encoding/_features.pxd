@@ -15,6 +15,8 @@ cdef class Encoder:
     cdef public dict features
     cdef public list nominal
     cdef public list numeric
+    cdef list ordered
+    cdef list by_name
     cdef public bint declared
     cdef public object numbers_named
     cdef public bint refuse

@@ -24,7 +24,7 @@ from stream_bayes.core.values.inputs import (
     refuse_bag,
     refuse_counter,
 )
-from stream_bayes.core.values.values import canonical, canonical_label, is_missing, shown
+from stream_bayes.core.values.values import canonical, canonical_label, is_missing, name_order, shown
 from stream_bayes.errors import BadLabel, BadValue, NotLearned, UnknownFeature
 
 if not cython.compiled:
@@ -67,6 +67,8 @@ class Encoder:
         self.features = {}
         self.nominal = []
         self.numeric = []
+        self.ordered = []
+        self.by_name = []
         self.declared = declared
         self.numbers_named = ALL if declared else NONE
         self.refuse = refuse
@@ -85,6 +87,13 @@ class Encoder:
         run.append(feature)
         self.features[name] = feature
         return feature
+
+    def nominal_by_name(self) -> list:
+        """Return the counted features in the order of their names."""
+        if self.ordered != self.nominal:
+            self.ordered = list(self.nominal)
+            self.by_name = sorted(self.nominal, key=lambda feature: name_order(feature.name))
+        return self.by_name
 
     @cython.cfunc
     def read_label(self, y) -> cython.int:

@@ -14,9 +14,9 @@ from stream_bayes.core.counts.families import Family
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._kdb import DependenceReading
 from stream_bayes.core.readings.state import load_clock, load_slot
+from stream_bayes.core.structures._tan_and_kdb import dependence_parents
 from stream_bayes.core.structures.deriving_schedule import next_check
 from stream_bayes.core.structures.named_features import NamedFeatures
-from stream_bayes.core.structures.tan_and_kdb import dependence_parents
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import Value, name_order
 

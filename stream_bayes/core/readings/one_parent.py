@@ -13,9 +13,9 @@ from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._one_parent import ParentReading
 from stream_bayes.core.readings.state import load_clock, load_slot
+from stream_bayes.core.structures._tan_and_kdb import dependence_parents, spanning_tree
 from stream_bayes.core.structures.deriving_schedule import NEVER, next_check
 from stream_bayes.core.structures.named_features import ExpectedFeatures, NamedFeatures, OnAbsent
-from stream_bayes.core.structures.tan_and_kdb import dependence_parents, spanning_tree
 from stream_bayes.core.values.values import Value, name_order, tagged, untagged
 from stream_bayes.errors import BadState
 

@@ -11,7 +11,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.completions import completed
 from stream_bayes.core.search.pair_tables import pair_information
 from stream_bayes.core.search.sample import Sample, check_sample
-from stream_bayes.core.structures.tan_and_kdb import spanning_tree
+from stream_bayes.core.structures._tan_and_kdb import spanning_tree
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadStructure
 

@@ -1,5 +1,6 @@
 """Structures derived from counts, for readings that have some.
 
-`_information` counts how much features tell of the class and of one another, `named_features` orders them by it and by
-name, `tan_and_kdb` spans maximal trees, and `deriving_schedule` says after how many events a structure is derived anew.
+`_information` counts how much features tell of the class and of one another, `named_features` orders them by name,
+`_tan_and_kdb` spans trees and chooses parents, and `deriving_schedule` says after how many events a structure is
+derived anew.
 """

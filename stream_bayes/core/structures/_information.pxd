@@ -1,5 +1,7 @@
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.counts._tables cimport Tables
+from stream_bayes.core.encoding._features cimport Feature
+from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 
 cdef class Information:
     cdef Tables tables
@@ -14,3 +16,6 @@ cdef class Information:
     cpdef double with_class(self, Py_ssize_t feature)
 
 cdef double entropy_term(double[::1] terms, double count) noexcept
+cdef Py_ssize_t first_by_name(
+    Vocabulary vocabulary, long long used, long long start, long long[::1] positions, Py_ssize_t at
+)

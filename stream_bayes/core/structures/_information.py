@@ -1,6 +1,6 @@
 """Mutual information from the count tables, in natural logarithms.
 
-Every sum runs in the order of names, which the caller gives as positions and classes, so that stores that hold the same
+Every sum runs in the order of names, so that stores that hold the same
 counts give the same bits, whatever the order in which the names came.
 
 With f(n) = n log n, the information of two features given the class, over the samples that have both, is
@@ -17,6 +17,8 @@ from cython.cimports.libc.math import log
 if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.encoding._features import Feature
+    from stream_bayes.core.encoding._vocabulary import Vocabulary
 
 ROUNDING = cython.declare(cython.double, 1e-14)  # of the largest term, for each of the other ones
 TABULATED = cython.declare(cython.Py_ssize_t, 4096)
@@ -46,22 +48,51 @@ def entropy_term(terms: cython.double[::1], count: cython.double) -> cython.doub
     return count * log(count) if count > 0.0 else 0.0
 
 
+@cython.cfunc
+def first_by_name(
+    vocabulary: Vocabulary,
+    used: cython.longlong,
+    start: cython.longlong,
+    positions: cython.longlong[::1],
+    at: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Write the positions of the codes in use, in the order of their names, from place `at` on; return their number."""
+    count: cython.Py_ssize_t = 0
+    for named in vocabulary.codes_by_name():
+        code: cython.longlong = named
+        if code < used:
+            positions[at + count] = start + code
+            count += 1
+    return count
+
+
 @cython.cclass
 class Information:
-    """Mutual information of each feature and the class, and of each pair of features given the class. `features` are
-    slots in the order of their names; `values` has for each of them an array of its positions in the order of their
-    names; `classes` are codes in the order of theirs.
+    """Mutual information of each feature and the class, and of each pair of features given the class. `features` come
+    in the order of their names.
     """
 
-    def __init__(self, tables, features, values, classes):
+    def __init__(self, tables: Tables, features: list, labels: Vocabulary):
+        layout: Layout = tables.values.layout
+        feature: Feature
         self.tables = tables
-        self.features = np.asarray(features, np.longlong)
-        self.classes = np.asarray(classes, np.longlong)
-        sizes = [len(positions) for positions in values]
-        self.ends = np.cumsum([0] + sizes, dtype=np.longlong)  # noqa: RUF005  # Cython has no starred lists here
-        self.positions = np.concatenate([np.zeros(0)] + values).astype(np.longlong)  # noqa: RUF005  # as above
-        self.column = np.zeros(max(sizes, default=1))
+        self.features = np.array([feature.slot for feature in features], np.longlong)
+        self.ends = np.zeros(len(features) + 1, np.longlong)
+        self.positions = np.empty(int(np.asarray(layout.used)[np.asarray(self.features)].sum()), np.longlong)
+        self.classes = np.empty(tables.labels, np.longlong)
         self.entropy_terms = ENTROPY_TERMS
+        widest: cython.Py_ssize_t = 1
+        for k in range(len(features)):
+            feature = features[k]
+            slot: cython.Py_ssize_t = feature.slot
+            end = self.ends[k]
+            end += first_by_name(
+                feature.vocabulary, layout.used[slot], layout.start[slot], self.positions, end
+            )
+            self.ends[k + 1] = end
+            widest = max(widest, end - self.ends[k])
+        first_by_name(labels, tables.labels, 0, self.classes, 0)
+        self.column = np.zeros(widest)
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -117,6 +148,14 @@ class Information:
             answer += entropy_term(terms, whole)
             total += whole
         return self.share(answer, total)
+
+    def with_class_all(self):
+        """Return `with_class` of all features."""
+        answer = np.zeros(self.features.shape[0])
+        shares: cython.double[::1] = answer
+        for k in range(self.features.shape[0]):
+            shares[k] = self.with_class(k)
+        return answer
 
     def between_all(self):
         """Return the matrix of `between` for all features."""

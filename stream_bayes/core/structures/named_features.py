@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
-from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.structures._information import Information
-from stream_bayes.core.values.values import Value, name_order
+from stream_bayes.core.values.values import Value
 from stream_bayes.errors import UnknownFeature
 
 __all__ = ["PATIENCE", "ExpectedFeatures", "NamedFeatures", "OnAbsent", "require_features"]
@@ -30,31 +29,15 @@ class NamedFeatures:
     """The features that hold samples, in the order of their names, and their information."""
 
     def __init__(self, tables: Tables, encoder: Encoder) -> None:
-        is_present = grid(tables.values.present, tables.values.layout.classes).max(axis=1) > 0.0
-        features = [feature for feature in encoder.nominal if is_present[feature.slot]]
-        features.sort(key=lambda feature: name_order(feature.name))
+        weights = grid(tables.values.present, tables.values.layout.classes).max(axis=1).tolist()
+        features = [feature for feature in encoder.nominal_by_name() if weights[feature.slot] > 0.0]
         self.names: list[Value] = [feature.name for feature in features]
         self.slots: list[int] = [feature.slot for feature in features]
-        layout = tables.values.layout
-        self.information = Information(
-            tables,
-            self.slots,
-            [
-                layout.start[feature.slot] + _first_by_name(feature.vocabulary, layout.used[feature.slot])
-                for feature in features
-            ],
-            _first_by_name(encoder.labels, tables.labels).tolist(),
-        )
+        self.information = Information(tables, features, encoder.labels)
 
     def with_class(self) -> NDArray[np.float64]:
         """Return I(feature; class) of each feature."""
-        return np.array([self.information.with_class(number) for number in range(len(self.names))])
-
-
-def _first_by_name(vocabulary: Vocabulary, used: int) -> NDArray[np.int64]:
-    """Return the first codes of a vocabulary in the order of their names."""
-    codes = np.array(vocabulary.codes_by_name(), np.longlong)
-    return codes if len(codes) == used else codes[codes < used]
+        return self.information.with_class_all()
 
 
 class ExpectedFeatures:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stream_bayes.core.structures._tan_and_kdb import spanning_tree
 from stream_bayes.core.structures.named_features import NamedFeatures
-from stream_bayes.core.structures.tan_and_kdb import spanning_tree
 from stream_bayes.core.values.values import name_order
 
 __all__ = ["dependences_of", "edge_name", "edges_of", "learner_within", "listed_edges"]

@@ -310,3 +310,15 @@ def test_a_gaussian_learner_takes_every_new_feature_for_a_number():
     with pytest.raises(BadValue, match="finite"):
         encoder.encode({"x": float("inf")}, "y", 1.0)
     assert not encoder.features
+
+
+def test_the_order_of_names_follows_features_that_come_and_are_taken_back() -> None:
+    encoder = rows()
+    encoder.encode({"b": "x", "n": 1.0}, "u", 1.0)
+    assert [feature.name for feature in encoder.nominal_by_name()] == ["b"]
+    encoder.created.clear()
+    encoder.encode({"c": "x"}, "u", 1.0)
+    assert [feature.name for feature in encoder.nominal_by_name()] == ["b", "c"]
+    encoder.rollback()
+    encoder.encode({"a": "x"}, "u", 1.0)
+    assert [feature.name for feature in encoder.nominal_by_name()] == ["a", "b"]

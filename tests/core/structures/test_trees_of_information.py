@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stream_bayes.core.structures._tan_and_kdb import dependence_parents, spanning_tree
 from stream_bayes.core.structures.named_features import NamedFeatures
-from stream_bayes.core.structures.tan_and_kdb import dependence_parents, spanning_tree
 from tests.core.counts.stores import rows_store
 from tests.oracles.random_trees import random_tree, tree_events, undirected
 
