@@ -375,6 +375,47 @@ class FamilyTables:
         if not self.exact:
             our_samples.reshape(shape)[rows, :values, :classes] += samples[:, :values, :classes]
 
+    def copy(self, f: cython.Py_ssize_t, other: FamilyTables, g: cython.Py_ssize_t):
+        """Copy the counts of a family of other tables, which have the same names. It must be empty here."""
+        if self.base[f] < 0 or other.base[g] < 0 or self.exact != other.exact:
+            self.put_rows(f, *other.rows_of(g))
+            return
+        first: cython.Py_ssize_t = self.end[f]
+        child: cython.Py_ssize_t = self.end[f + 1] - 1
+        theirs: cython.Py_ssize_t = other.end[g] - first
+        classes: cython.Py_ssize_t = min(self.classes, other.classes)
+        m: cython.Py_ssize_t = first
+        y: cython.Py_ssize_t
+        code: cython.Py_ssize_t
+        self.wanted[:] = 0
+        while m >= first:
+            cell = self.base[f]
+            source = other.base[g]
+            for m in range(first, child):
+                cell += self.wanted[m - first] * self.stride[m]
+                source += self.wanted[m - first] * other.stride[m + theirs]
+            for code in range(min(self.room[self.member[child]], other.room[self.member[child]])):
+                for y in range(classes):
+                    self.weight[cell + code * self.classes + y] = other.weight[
+                        source + code * other.classes + y
+                    ]
+                    if not self.exact:
+                        self.samples[cell + code * self.classes + y] = other.samples[
+                            source + code * other.classes + y
+                        ]
+            m = child - 1
+            while m >= first:  # the next configuration that has room in both
+                self.wanted[m - first] += 1
+                if self.wanted[m - first] < min(self.room[self.member[m]], other.room[self.member[m]]):
+                    break
+                self.wanted[m - first] = 0
+                m -= 1
+
+    def slots_of(self, chosen):
+        """Return the slots of the members of the families chosen, a mask over them, ascending."""
+        families = np.repeat(np.arange(len(self.families)), np.diff(self.end))
+        return np.unique(np.asarray(self.member)[np.asarray(chosen, bool)[families]])
+
     def touching(self, chosen):
         """Return the families that have a member among the slots chosen, both as masks."""
         touched = [any(chosen[slot] for slot in (child, *parents)) for child, parents in self.families]

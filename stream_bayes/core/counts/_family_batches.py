@@ -6,8 +6,12 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from stream_bayes.core.counts._configurations import Configurations
     from stream_bayes.core.counts._families import FamilyTables
     from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.values._cells import samples_of
+
+NO_CELL = cython.declare(cython.longlong, -(2**48))  # below 0 whatever cells are added to it
 
 
 def add_columns(
@@ -103,3 +107,49 @@ def of_many_parents(families):
         if len(above) > 2 or (above and families.base[f] < 0)
     ]
     return np.array(indices, np.longlong)
+
+
+@cython.ccall
+def count_columns(
+    families: FamilyTables,
+    chosen: cython.uchar[::1],
+    column_of: cython.longlong[::1],
+    codes: cython.int[:, ::1],
+    labels: cython.int[::1],
+    weights: cython.double[::1],
+    units: cython.double[::1],
+):
+    """Count events in the families chosen, a mask over them. `codes` has a column an event, `column_of` the row of each
+    slot there; `units` is what a fresh sample weighed when each event came.
+    """
+    m: cython.Py_ssize_t
+    cell: cython.longlong[::1] = np.zeros(labels.shape[0], np.longlong)
+    amount: cython.double[::1] = np.multiply(weights, units)
+    for f in range(families.base.shape[0]):
+        if not chosen[f]:
+            continue
+        first: cython.Py_ssize_t = families.end[f]
+        child: cython.Py_ssize_t = families.end[f + 1] - 1
+        for r in range(labels.shape[0]):
+            cell[r] = labels[r] if weights[r] > 0.0 else NO_CELL
+        for m in range(first, child + 1):
+            stride: cython.longlong = families.stride[m]
+            row: cython.int[::1] = codes[column_of[families.member[m]]]
+            for r in range(labels.shape[0]):
+                cell[r] += row[r] * stride if row[r] >= 0 else NO_CELL
+        weight: cython.double[::1] = families.weight
+        samples: cython.double[::1] = families.samples
+        start: cython.longlong = families.base[f]
+        for r in range(labels.shape[0]):
+            if cell[r] < 0:
+                continue
+            if families.base[f] < 0:
+                hashed: Configurations = families.hashed[f]
+                for m in range(first, child):
+                    families.wanted[m - first] = codes[column_of[families.member[m]], r]
+                start = hashed.insert(families.wanted) * hashed.width
+                weight = hashed.weight
+                samples = hashed.samples
+            weight[start + cell[r]] += amount[r]
+            if not families.exact:
+                samples[start + cell[r]] += samples_of(weights[r])

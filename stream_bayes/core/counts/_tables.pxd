@@ -2,6 +2,7 @@ from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.values._cells cimport samples_of, subtract
 from stream_bayes.core.counts._fading cimport FadingClock
 from stream_bayes.core.counts._families cimport FamilyTables
+from stream_bayes.core.counts._family_batches cimport count_columns
 from stream_bayes.core.counts._moments cimport CoMoments, Gaussians
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.counts._pairs cimport PairCounts

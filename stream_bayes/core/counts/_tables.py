@@ -28,6 +28,7 @@ from stream_bayes.errors import NotLearned
 if not cython.compiled:
     from stream_bayes.core.counts._fading import FadingClock
     from stream_bayes.core.counts._families import FamilyTables
+    from stream_bayes.core.counts._family_batches import count_columns
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._moments import Gaussians
     from stream_bayes.core.counts._values import ValueCounts
@@ -202,13 +203,17 @@ class Tables(FadingClock):
         now.
         """
         ring: Ring = self.window
-        row: Row = Row()
+        units = np.ones(ring.length)
+        unit: cython.double[::1] = units
         for k in range(ring.length):
-            ring.load(k, row)
-            if row.weight > 0.0:
-                if row.numbers and self.bins is not None:
-                    self.bins.resolve(row)
-                families.add_chosen(row, self.unit_at(ring.clock_of(k)), chosen)
+            unit[k] = self.unit_at(ring.clock_of(k))
+        slots = families.slots_of(chosen)
+        column_of = np.zeros(self.values.layout.features, np.longlong)
+        column_of[slots] = np.arange(len(slots))
+        codes = ring.codes_of(slots, self.bins)
+        count_columns(
+            families, chosen, column_of, codes, ring.in_order(ring.label), ring.in_order(ring.weight), units
+        )
 
     @cython.cfunc
     def put_values(self, row: Row, unit: cython.double):

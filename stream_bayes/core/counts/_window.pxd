@@ -1,4 +1,5 @@
 from stream_bayes.core.values._cells cimport is_whole
+from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.encoding._rows cimport Row
 
 cdef class Ring:

@@ -15,6 +15,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.values._cells import is_whole
 
@@ -128,6 +129,27 @@ class Ring:
         row.weight = self.weight[at]
         row.whole = is_whole(row.weight)
         row.soft = False
+
+    def codes_of(self, slots, bins: object):
+        """Return the codes of some slots, a row each and a column an event from the oldest on, -1 where missing. With
+        `bins`, numbers are in the bins as these are now.
+        """
+        present: Bins = bins
+        made = np.full((len(slots), self.length), MISSING, np.int32)
+        codes: cython.int[:, ::1] = made
+        row: cython.Py_ssize_t = 0
+        for slot in slots:
+            column: cython.Py_ssize_t = self.column_of(self.code_column, slot)
+            if column >= 0:
+                made[row] = self.in_order(np.asarray(self.codes)[column])
+            elif present is not None and present.has_cuts(slot):
+                column = self.number_column[slot]
+                numbers: cython.double[::1] = self.in_order(np.asarray(self.numbers)[column])
+                for k in range(self.length):
+                    if numbers[k] == numbers[k]:
+                        codes[row, k] = cython.cast(cython.int, present.code_of(slot, numbers[k]))
+            row += 1
+        return made
 
     @cython.ccall
     def clock_of(self, index: cython.Py_ssize_t) -> cython.longlong:

@@ -36,14 +36,18 @@ Family: TypeAlias = tuple[int, tuple[int, ...]]  # the child's slot, its parents
 
 
 def chosen(
-    tables: Tables, encoder: Encoder, families: Iterable[Family], window: Window | None, codes: NDArray[Any]
+    tables: Tables,
+    encoder: Encoder,
+    families: Iterable[Family],
+    old: FamilyTables | None,
+    window: Window | None,
+    codes: NDArray[Any],
 ) -> FamilyTables:
-    """Return tables of these families, each once, for these numbers of codes. A counted family keeps its counts;
-    the others are counted from the window's events, or begin now if there is no window.
+    """Return tables of these families, each once, for these numbers of codes. A family of the `old` ones keeps its
+    counts; the others are counted from the window's events, or begin now if there is no window.
     """
     wanted = list(dict.fromkeys(families))
     made = FamilyTables(wanted, codes, len(encoder.labels), bool(tables.exact))
-    old = tables.families
     old_index = {} if old is None else {family: f for f, family in enumerate(old.families)}
     new = np.ones(len(wanted), np.uint8)
     begun = None if window is None else window.oldest_clock
@@ -52,7 +56,7 @@ def chosen(
         if old is not None and family in old_index:
             new[f] = 0
             made.since[f] = old.since[old_index[family]]
-            made.put_rows(f, *old.rows_of(old_index[family]))
+            made.copy(f, old, old_index[family])
     if window is not None and new.any():
         tables.count_newest(made, new)
     return made

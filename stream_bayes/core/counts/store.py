@@ -168,9 +168,14 @@ class CountStore:
         """Shrink the tables if families just chosen leave no room to spare in the budget."""
         self._growth.give_up_spare_room()
 
-    def choose(self, families: Iterable[Family]) -> FamilyTables:
-        """Return tables of these families: counted ones as they are, the others from the window, if there is one."""
-        return chosen(self.tables, self.encoder, families, self.window, self._memory.codes_of_families())
+    def choose(self, families: Iterable[Family], counted: FamilyTables | None = None) -> FamilyTables:
+        """Return tables of these families: counted ones as they are, the others from the window, if there is one.
+        `counted` are those that `choose` has just returned for more families; None: those of the tables.
+        """
+        codes = self._memory.codes_of_families()
+        return chosen(
+            self.tables, self.encoder, families, counted or self.tables.families, self.window, codes
+        )
 
     @property
     def memory_budget(self) -> int | None:

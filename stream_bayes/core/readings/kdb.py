@@ -112,7 +112,7 @@ class FamilyDependences(DependenceReading):
                 if spare < 0:
                     del self.parents[child][size - 1 :]
                     break
-        return self.store.choose(self._families())
+        return self.store.choose(self._families(), made)
 
     def _families(self) -> list[Family]:
         """Return for each feature the families of its first two parents, of its first three, and so on."""
