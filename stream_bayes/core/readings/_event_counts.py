@@ -60,17 +60,23 @@ def mix_row(
     at: cython.Py_ssize_t,
 ) -> cython.void:
     """Add a part of a row's cells with its first entries, each read between bins."""
-    b: cython.Py_ssize_t
     for i in range(entries):
         c = line + first[i] * stride
-        for b in range(width[i]):
-            portion = factor * share[i * MOST + b]
-            for y in range(0, stride, 2):
-                one = count[at + y] + portion * weight[c + y]
-                one_after = count[at + y + 1] + portion * weight[c + y + 1]
-                count[at + y] = one
-                count[at + y + 1] = one_after
-            c += stride
+        portion = factor * share[i * MOST]
+        second = factor * share[i * MOST + 1]  # unused where an entry is read from one position
+        third = factor * share[i * MOST + 2]
+        for y in range(0, stride, 2):
+            one = count[at + y] + portion * weight[c]
+            one_after = count[at + y + 1] + portion * weight[c + 1]
+            if width[i] > 1:
+                one += second * weight[c + stride]
+                one_after += second * weight[c + stride + 1]
+            if width[i] > 2:
+                one += third * weight[c + 2 * stride]
+                one_after += third * weight[c + 2 * stride + 1]
+            count[at + y] = one
+            count[at + y + 1] = one_after
+            c += 2
         at += stride
 
 
