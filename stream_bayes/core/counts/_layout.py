@@ -105,6 +105,7 @@ class Layout:
         return np.concatenate(cells)
 
     @cython.ccall
+    @cython.exceptval(-1)
     def pair(self, high: cython.longlong, low: cython.longlong) -> cython.longlong:
         """Return the number of the cell of two positions, the higher one first."""
         owner: cython.longlong = self.owner[high]
@@ -117,6 +118,7 @@ class Layout:
         return np.asarray(self.pair_start)[owner] + (high - start[owner]) * start[owner] + low
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def triple(self, high: cython.longlong, middle: cython.longlong, low: cython.longlong) -> cython.longlong:
         """Return the number of the cell of three positions, highest first."""
         owner: cython.longlong = self.owner[high]

@@ -72,11 +72,11 @@ class PairCounts:
         layout: Layout = self.layout
         self.locate(row)
         for k in range(1, row.entries):
+            line = layout.pair(self.position[k], 0) * layout.classes + row.label
+            is_chosen = chosen[row.feature[k]]
             for earlier in range(k):
-                if chosen[row.feature[k]] or chosen[row.feature[earlier]]:
-                    self.weight[
-                        layout.pair(self.position[k], self.position[earlier]) * layout.classes + row.label
-                    ] += amount
+                if is_chosen or chosen[row.feature[earlier]]:
+                    self.weight[line + self.position[earlier] * layout.classes] += amount
 
     @cython.cfunc
     def forget(self, row: Row, amount: cython.double, least: cython.double):
@@ -108,6 +108,7 @@ class PairCounts:
                     )
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def beside_cell(self, position: cython.longlong, feature: cython.longlong) -> cython.longlong:
         """Return the cell of a value beside a feature, of the first class."""
         return (position * self.layout.features + feature) * self.layout.classes
