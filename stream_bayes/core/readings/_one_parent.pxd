@@ -14,9 +14,9 @@ cdef class PairReading(ValueReading):
     cdef bint soft
     cdef double[::1] left
     cdef double[::1] right
-    cdef double weight_of(self, Py_ssize_t k, Py_ssize_t y)
-    cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y)
-    cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
+    cdef double weight_of(self, Py_ssize_t k, Py_ssize_t y) except? -1
+    cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y) except? -1
+    cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y) except? -1
     cdef double[::1] ratio
     cdef long long[::1] entry_of
     cdef long long[::1] scattered_slot

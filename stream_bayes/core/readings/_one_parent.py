@@ -165,16 +165,18 @@ class PairReading(ValueReading):
             self.cells.locate(self.entries, self.position)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def weight_of(self, k: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
         """Return the weight of an entry's value in a class, read between bins where it is a number."""
-        weight: cython.double[::1] = self.tables.values.weight
-        stride: cython.Py_ssize_t = self.tables.values.layout.classes
+        values: ValueCounts = self.tables.values
+        stride: cython.Py_ssize_t = values.layout.classes
         cell: cython.longlong = self.position[k] * stride + y
         if not self.soft:
-            return weight[cell]
-        return between_bins(weight, cell, stride, self.left[k], self.right[k])
+            return values.weight[cell]
+        return between_bins(values.weight, cell, stride, self.left[k], self.right[k])
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def weight_together(
         self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, y: cython.Py_ssize_t
     ) -> cython.double:
@@ -199,6 +201,7 @@ class PairReading(ValueReading):
         )
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def weight_beside(
         self, k: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
     ) -> cython.double:
