@@ -45,12 +45,22 @@ def add_values(
     """Add a share of the weights under one configuration of parents, from `cell` on: to `total` of all values, and to
     `count` of the value `own_code`, of which the parts `below` and `above` are read from the values beside it.
     """
-    for y in range(classes):
-        running = total[y]
+    for y in range(0, classes - 1, 2):  # two classes at a time
+        running, running_after = total[y], total[y + 1]
         c = cell + y
-        for v in range(used):
-            running += share * weight[c + v * stride]
-        total[y] = running
+        for _ in range(used):
+            running += share * weight[c]
+            running_after += share * weight[c + 1]
+            c += stride
+        total[y], total[y + 1] = running, running_after
+    if classes % 2:
+        running = total[classes - 1]
+        c = cell + classes - 1
+        for _ in range(used):
+            running += share * weight[c]
+            c += stride
+        total[classes - 1] = running
+    for y in range(classes):
         c = cell + own_code * stride + y
         value = weight[c]
         if below > 0.0 or above > 0.0:
@@ -196,15 +206,13 @@ class DependenceReading(PairReading):
         classes: cython.Py_ssize_t = self.tables.labels
         below: cython.double = self.left[k] if self.soft else 0.0
         above: cython.double = self.right[k] if self.soft else 0.0
-        count: cython.double[::1] = self.count
-        total: cython.double[::1] = self.total
         weight: cython.double[::1] = families.weight
         hashed: Configurations = None
         if families.base[f] < 0:
             hashed = families.hashed[f]
             weight = hashed.weight
         for y in range(classes):
-            count[y] = total[y] = 0.0
+            self.count[y] = self.total[y] = 0.0
         for m in range(parents):
             self.turn[m] = 0
             self.read_near(m, self.entry_of[families.member[first + m]])
@@ -220,7 +228,9 @@ class DependenceReading(PairReading):
                 cell = hashed.find(families.wanted)
                 cell = cell * hashed.width if cell >= 0 else -1
             if cell >= 0:
-                add_values(weight, cell, used, own_code, stride, classes, below, above, share, count, total)
+                add_values(
+                    weight, cell, used, own_code, stride, classes, below, above, share, self.count, self.total,
+                )  # fmt: skip
             m = 0
             while m < parents:
                 self.turn[m] += 1
