@@ -23,7 +23,6 @@ cdef class FamilyTables:
     cdef long long cell(self, Py_ssize_t f) noexcept
     cdef configuration(self, Py_ssize_t f)
     cpdef add(self, Row row, double unit)
-    cpdef add_chosen(self, Row row, double unit, unsigned char[::1] chosen)
     cdef add_scattered(self, Py_ssize_t f, Py_ssize_t label, double amount, double weight)
     cpdef long long lacks(self, Row row, double unit, long long clock)
     cdef bint has(self, Py_ssize_t f, Row row, double unit)

@@ -121,14 +121,6 @@ class FamilyTables:
         for f in range(self.base.shape[0]):
             self.add_scattered(f, row.label, row.weight * unit, row.weight)
 
-    @cython.ccall
-    def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
-        """Count an event in the families chosen, a mask over them."""
-        self.scatter(row)
-        for f in range(self.base.shape[0]):
-            if chosen[f]:
-                self.add_scattered(f, row.label, row.weight * unit, row.weight)
-
     @cython.cfunc
     def add_scattered(
         self, f: cython.Py_ssize_t, label: cython.Py_ssize_t, amount: cython.double, weight: cython.double

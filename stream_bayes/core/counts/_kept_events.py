@@ -87,6 +87,30 @@ class KeptEvents:
                     break
         return made
 
+    def numbers_of(self, slots):
+        """Return the numbers of each of some features, in the order of events, and the index of the event of each."""
+        batch: Batch = self.batch
+        slot_of = np.asarray(batch.numeric_feature)[: batch.numbers]
+        counts = np.bincount(slot_of, minlength=max(slots) + 1)
+        ends = np.cumsum(counts)
+        numbers, events = np.empty(batch.numbers), np.empty(batch.numbers, np.longlong)
+        number: cython.double[::1] = numbers
+        event: cython.longlong[::1] = events
+        at: cython.longlong[::1] = ends - counts
+        k: cython.Py_ssize_t = 0
+        for r in range(batch.rows):
+            while k < batch.number_end[r]:
+                slot = batch.numeric_feature[k]
+                number[at[slot]] = batch.number[k]
+                event[at[slot]] = r
+                at[slot] += 1
+                k += 1
+        parts = []
+        for slot in slots:
+            part = slice(ends[slot] - counts[slot], ends[slot])
+            parts.append((numbers[part], events[part]))
+        return parts
+
     def with_newest_of(self, slot: cython.Py_ssize_t, most: cython.Py_ssize_t) -> tuple:
         """Return the events with so many of the newest numbers of a feature, and without its older ones, and how many
         numbers these are.

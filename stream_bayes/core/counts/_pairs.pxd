@@ -8,7 +8,6 @@ cdef class PairCounts:
     cdef long long[::1] position
     cdef locate(self, Row row)
     cdef add(self, Row row, double amount)
-    cdef add_chosen(self, Row row, double amount, unsigned char[::1] chosen)
     cdef forget(self, Row row, double amount, double least)
     cdef long long beside_cell(self, long long position, long long feature) except? -1
     cdef clear_position(self, long long position, Py_ssize_t label)

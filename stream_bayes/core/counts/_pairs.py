@@ -66,17 +66,30 @@ class PairCounts:
                 self.weight, layout, layout.pairs_of(layout.used), layout.pairs_with(chosen)
             )
 
-    @cython.cfunc
-    def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
-        """Add the pairs that have one of the features chosen."""
+    def add_columns(
+        self,
+        chosen: cython.uchar[::1],
+        codes: cython.int[:, ::1],
+        labels: cython.int[::1],
+        amounts: cython.double[::1],
+    ):
+        """Add the pairs of events that have one of the features chosen, a mask over slots. `codes` has a row a slot and
+        a column an event, -1 where it lacks the feature.
+        """
         layout: Layout = self.layout
-        self.locate(row)
-        for k in range(1, row.entries):
-            line = layout.pair(self.position[k], 0) * layout.classes + row.label
-            is_chosen = chosen[row.feature[k]]
-            for earlier in range(k):
-                if is_chosen or chosen[row.feature[earlier]]:
-                    self.weight[line + self.position[earlier] * layout.classes] += amount
+        weight: cython.double[::1] = self.weight
+        stride: cython.longlong = layout.classes
+        for high in range(1, codes.shape[0]):
+            step: cython.longlong = layout.start[high] * stride
+            for low in range(high):
+                if not (chosen[high] or chosen[low]):
+                    continue
+                first: cython.longlong = (layout.pair_start[high] + layout.start[low]) * stride
+                for r in range(codes.shape[1]):
+                    above: cython.int = codes[high, r]
+                    below: cython.int = codes[low, r]
+                    if (above | below) >= 0:
+                        weight[first + above * step + below * stride + labels[r]] += amounts[r]
 
     @cython.cfunc
     def forget(self, row: Row, amount: cython.double, least: cython.double):

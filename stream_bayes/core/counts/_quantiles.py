@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cython
-import numpy as np
 
 
 @cython.cfunc
@@ -28,32 +27,42 @@ def distinct_values(values: cython.double[::1]) -> cython.Py_ssize_t:
 @cython.ccall
 def quantile_cuts(values: cython.double[::1], weights: cython.double[::1], bins: cython.Py_ssize_t) -> list:
     """Return the gaps of ascending numbers that leave about equal weight between them, all gaps if there are few."""
-    distinct: cython.Py_ssize_t = distinct_values(values)
-    gaps: cython.Py_ssize_t = 0
-    upper: cython.Py_ssize_t = 0
+    gaps: cython.Py_ssize_t = distinct_values(values) - 1
+    upper: cython.Py_ssize_t = (
+        0  # the number of a gap, the place of the number above it, and the weight below it
+    )
+    k: cython.Py_ssize_t = 0
+    below: cython.double = 0.0
+    lower_k: cython.Py_ssize_t = 0  # those of the gap before
+    lower_below: cython.double = 0.0
     newest: cython.Py_ssize_t = -1
-    reached: cython.double = 0.0
-    gap: cython.double[::1] = np.empty(max(distinct - 1, 0))
-    below: cython.double[::1] = np.empty(max(distinct - 1, 0))  # the weight before each gap
+    total: cython.double = 0.0
     cuts: list = []
+    if gaps < bins:
+        for k in range(1, values.shape[0]):
+            if values[k] != values[k - 1]:
+                cuts.append(float(gap_between(values[k - 1], values[k])))
+        return cuts
     for k in range(values.shape[0]):
-        if k > 0 and values[k] != values[k - 1]:
-            gap[gaps] = gap_between(values[k - 1], values[k])
-            below[gaps] = reached
-            gaps += 1
-        reached += weights[k]
-    if distinct <= bins:
-        return [float(gap[k]) for k in range(gaps)]
+        total += weights[k]
+    k = 0
     for share in range(1, bins):
-        wanted = reached * share / bins
-        while upper < gaps - 1 and below[upper] < wanted:
-            upper += 1
-        nearest = max(upper - 1, 0)
-        if wanted - below[nearest] > below[upper] - wanted:
-            nearest = upper
-        if nearest > newest:
-            cuts.append(float(gap[nearest]))
-            newest = nearest
+        wanted = total * share / bins
+        while k == 0 or (upper < gaps - 1 and below < wanted):
+            upper += k > 0
+            lower_k, lower_below = k, below
+            below += weights[k]
+            k += 1
+            while values[k] == values[k - 1]:
+                below += weights[k]
+                k += 1
+        if upper > 0 and wanted - lower_below <= below - wanted:
+            if upper - 1 > newest:
+                newest = upper - 1
+                cuts.append(float(gap_between(values[lower_k - 1], values[lower_k])))
+        elif upper > newest:
+            newest = upper
+            cuts.append(float(gap_between(values[k - 1], values[k])))
     return cuts
 
 

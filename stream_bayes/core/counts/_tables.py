@@ -33,6 +33,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._moments import Gaussians
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.counts._window import Ring
+    from stream_bayes.core.encoding._bins import Bins
     from stream_bayes.core.encoding._rows import Batch, Row
     from stream_bayes.core.values._cells import samples_of, subtract
 
@@ -183,30 +184,69 @@ class Tables(FadingClock):
         """Count samples of which the features chosen, a mask over slots, were cleared; the rest is counted already.
         Their numbers are counted in the bins as these are now. `clocks` has the clock at which each was learned.
         """
-        row: Row = Row()
+        labels = np.asarray(batch.label)[: batch.rows]
+        weights = np.asarray(batch.weight)[: batch.rows]
+        units = self.units_at(np.asarray(clocks)[: batch.rows])
         touched = None if self.families is None else self.families.touching(chosen)
-        for r in range(batch.rows):
-            batch.load(r, row)
-            self.bins.resolve(row)
-            unit = self.unit_at(clocks[r])
-            if self.pairs is not None:
-                self.pairs.add_chosen(row, row.weight * unit, chosen)
-            if self.triples is not None:
-                self.triples.add_chosen(row, row.weight * unit, chosen)
-            if self.families is not None:
-                self.families.add_chosen(row, unit, touched)
-            self.values.add_chosen(row, unit, chosen)
+        wanted = np.array(chosen)
+        if self.pairs is not None:
+            wanted[:] = 1
+        elif touched is not None:
+            wanted[self.families.slots_of(touched)] = 1
+        slots = np.flatnonzero(wanted)
+        column_of = np.full(self.values.layout.features, -1, np.longlong)
+        column_of[slots] = np.arange(len(slots))
+        codes = self.columns_of(batch, len(slots), column_of)
+        self.values.add_columns(chosen, column_of, codes, labels, weights, units)
+        if self.pairs is not None:
+            self.pairs.add_columns(chosen, codes, labels, weights * units)
+        if touched is not None:
+            count_columns(self.families, touched, column_of, codes, labels, weights, units)
+        if self.triples is not None:
+            row: Row = Row()
+            for r in range(batch.rows):
+                batch.load(r, row)
+                self.bins.resolve(row)
+                self.triples.add_chosen(row, row.weight * units[r], chosen)
         self.mend()
+
+    def columns_of(self, batch: Batch, rows: cython.Py_ssize_t, row_of: cython.longlong[::1]):
+        """Return the codes of samples, a row a feature and a column a sample, -1 where missing; numbers are in the bins
+        as these are now. `row_of` has the row of each slot, -1 for none.
+        """
+        bins: Bins = self.bins
+        made = np.full((rows, batch.rows), -1, np.int32)
+        codes: cython.int[:, ::1] = made
+        entry: cython.Py_ssize_t = 0
+        at: cython.Py_ssize_t = 0
+        for r in range(batch.rows):
+            while entry < batch.entry_end[r]:
+                row = row_of[batch.feature[entry]]
+                if row >= 0:
+                    codes[row, r] = batch.code[entry]
+                entry += 1
+            while at < batch.number_end[r]:
+                slot: cython.Py_ssize_t = batch.numeric_feature[at]
+                if row_of[slot] >= 0 and bins.has_cuts(slot):
+                    codes[row_of[slot], r] = cython.cast(cython.int, bins.code_of(slot, batch.number[at]))
+                at += 1
+        return made
+
+    def units_at(self, clocks: cython.longlong[::1]):
+        """Return the weight of a fresh sample at each clock, or time, on the present scale."""
+        units = np.ones(clocks.shape[0])
+        unit: cython.double[::1] = units
+        if self.half_life != 0.0:
+            for k in range(clocks.shape[0]):
+                unit[k] = self.unit_at(clocks[k])
+        return units
 
     def count_newest(self, families: FamilyTables, chosen: cython.uchar[::1]):
         """Count the events of the window in the families chosen, a mask over them; numbers in the bins as these are
         now.
         """
         ring: Ring = self.window
-        units = np.ones(ring.length)
-        unit: cython.double[::1] = units
-        for k in range(ring.length):
-            unit[k] = self.unit_at(ring.clock_of(k))
+        units = self.units_at(ring.in_order(ring.clock))
         slots = families.slots_of(chosen)
         column_of = np.zeros(self.values.layout.features, np.longlong)
         column_of[slots] = np.arange(len(slots))

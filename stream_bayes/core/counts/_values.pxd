@@ -31,6 +31,5 @@ cdef class ValueCounts:
     cdef public CountHistogram histogram
     cdef prefetch_cells(self, Row row, Py_ssize_t label)
     cdef add(self, Row row, double unit)
-    cdef add_chosen(self, Row row, double unit, unsigned char[::1] chosen)
     cdef long long missing_entry(self, Row row, double unit, double least)
     cdef forget(self, Row row, double unit, double least)

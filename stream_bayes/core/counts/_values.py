@@ -197,13 +197,34 @@ class ValueCounts:
         if self.histogram is not None:
             sort_words(self, row)
 
-    @cython.cfunc
-    def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
-        """Add the entries of the features chosen, a mask over slots. The caller rebuilds the histogram."""
+    def add_columns(
+        self,
+        chosen: cython.uchar[::1],
+        column_of: cython.longlong[::1],
+        codes: cython.int[:, ::1],
+        labels: cython.int[::1],
+        weights: cython.double[::1],
+        units: cython.double[::1],
+    ):
+        """Add the values of events of the features chosen, a mask over slots. `codes` has a column an event,
+        `column_of` the row of each slot there; `units` is what a fresh sample weighed when each event came. The caller
+        recounts.
+        """
         layout: Layout = self.layout
-        for k in range(row.entries):
-            if chosen[row.feature[k]]:
-                add_entry(self, layout, layout.classes, row, k, row.label, unit)
+        stride: cython.Py_ssize_t = layout.classes
+        for f in range(layout.features):
+            if not chosen[f]:
+                continue
+            for r in range(labels.shape[0]):
+                code: cython.int = codes[column_of[f], r]
+                if code < 0:
+                    continue
+                cell: cython.Py_ssize_t = (layout.start[f] + code) * stride + labels[r]
+                self.weight[cell] += weights[r] * units[r]
+                self.present[f * stride + labels[r]] += weights[r] * units[r]
+                if not self.exact:
+                    self.samples[cell] += samples_of(weights[r])
+                    self.present_samples[f * stride + labels[r]] += samples_of(weights[r])
 
     def clear(self, chosen):
         """Empty the features chosen, a mask over slots."""

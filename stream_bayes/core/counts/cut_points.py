@@ -144,7 +144,7 @@ def bin_names(cuts: Sequence[float]) -> list[str]:
     >>> bin_names([0.5, 2.0])
     ['(-inf, 0.5)', '[0.5, 2.0)', '[2.0, inf)']
     """
-    edges = [-math.inf, *map(float, cuts), math.inf]
-    names = [f"[{low!r}, {high!r})" for low, high in pairwise(edges)]
+    edges = ["-inf", *[repr(float(cut)) for cut in cuts], "inf"]
+    names = [f"[{low}, {high})" for low, high in pairwise(edges)]
     names[0] = "(" + names[0][1:]
     return names

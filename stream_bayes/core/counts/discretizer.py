@@ -133,23 +133,13 @@ class Discretizer(OpenCuts):
         tables = self.tables
         chosen = self._mask(slots)
         kept_events = self.kept_events.with_numbers(chosen)
-        batch = kept_events.batch
-        of_number, numbers = np.asarray(batch.numeric_feature)[: batch.numbers], np.asarray(batch.number)
-        event_of = np.repeat(
-            np.arange(batch.rows), np.diff(np.asarray(batch.number_end)[: batch.rows], prepend=0)
-        )
-        weights, labels = np.asarray(batch.weight), np.asarray(batch.label)
+        weights, labels = np.asarray(kept_events.batch.weight), np.asarray(kept_events.batch.label)
         tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
-        by_slot = np.argsort(of_number, kind="stable")  # in the order of events
-        ends = np.searchsorted(of_number[by_slot], slots, "right").tolist()
-        firsts = np.searchsorted(of_number[by_slot], slots, "left").tolist()
         cuts = {}
-        for slot, first, end in zip(slots, firsts, ends, strict=True):
-            indices = by_slot[first:end]
-            events = event_of[indices]
-            cuts[slot] = self._cuts(self.learned[slot], numbers[indices], weights[events], labels[events])
+        for slot, (numbers, events) in zip(slots, kept_events.numbers_of(slots), strict=True):
+            cuts[slot] = self._cuts(self.learned[slot], numbers, weights[events], labels[events])
         self.set_cuts(cuts)
-        tables.recount(batch, kept_events.clock, chosen)
+        tables.recount(kept_events.batch, kept_events.clock, chosen)
         for slot in slots:
             self.due[slot] *= 2
             if self.due[slot] > self.window:
@@ -196,8 +186,11 @@ class Discretizer(OpenCuts):
         wanted = self.wanted
         if wanted is None:
             wanted = min(max(round(1.5 * learned ** (1.0 / 3.0)), 5), MOST_BINS)
-        order = np.argsort(values, kind="stable")
-        values, weights, labels = values[order], weights[order], labels[order]
+        if self.method == "quantile" and bool((weights == weights[:1]).all()):
+            values = np.sort(values + 0.0)  # without -0.0, equal numbers are the same in any order
+        else:
+            order = np.argsort(values, kind="stable")
+            values, weights, labels = values[order], weights[order], labels[order]
         cuts = METHODS[self.method](values, weights, labels, wanted)
         if len(cuts) + 1 >= distinct_values(values):
             return cuts, None  # a bin for each value: there is nothing between them

@@ -139,7 +139,10 @@ class Vocabulary:
         """Return the codes in the order of their values' names; the code that values past a limit share comes last."""
         if self.by_name is None:
             named = [code for code in range(len(self.values)) if code != self.other]
-            named.sort(key=lambda code: name_order(self.values[code]))
+            if set(map(type, self.values)) <= {str}:
+                named.sort(key=self.values.__getitem__)
+            else:
+                named.sort(key=lambda code: name_order(self.values[code]))
             self.by_name = named + ([self.other] if self.other >= 0 else [])
         return self.by_name
 
