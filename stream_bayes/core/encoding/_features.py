@@ -349,6 +349,7 @@ class RowEncoder(Encoder):
         row.entries = 0
         row.numbers = 0
         row.whole = True
+        row.unseen = 0
         row.soft = False
         row.reserve(len(event), len(event))
         features: cython.int[::1] = row.feature
@@ -401,6 +402,7 @@ class RowEncoder(Encoder):
                 code: cython.int = feature.vocabulary.lookup(value)
                 if code < 0:
                     if not learning:
+                        row.unseen += 1
                         continue
                     if feature.vocabulary.closed:
                         raise BadValue(

@@ -11,6 +11,7 @@ cdef class Row:
     cdef public int label
     cdef public double weight
     cdef public bint whole
+    cdef public Py_ssize_t unseen
     cdef public long long at
     cdef public bint soft
     cdef public double[::1] inside

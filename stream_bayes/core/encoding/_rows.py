@@ -29,6 +29,7 @@ class Row:
         self.label = UNSEEN
         self.weight = 1.0
         self.whole = True
+        self.unseen = 0  # values left out, as no event that was learned had them
         self.at = 0  # its time in microseconds, where samples fade by their time
         self.feature = np.zeros(8, np.int32)
         self.code = np.zeros(8, np.int32)

@@ -1,28 +1,36 @@
-"""One event as rows of all stores: stores that are shown the same share one reading of it.
+"""One event as rows of all stores: its names and values are read once, by the first store.
 
-The first store of a group reads an event's names and values. The rows of the others have the same codes, each number
-in the bins of its own store, as long as all of them have the same names.
+Of stores that are shown the same under the same codes the first leads: its row is made from that of the first store
+(`_translation`), and the others copy it, each number in the bins of its own. An event that is new to a store, or holds
+its last labels itself, is read by names, by the leader of each group.
 """
 
 from __future__ import annotations
 
 import cython
+import numpy as np
 
 from stream_bayes.core.readings._members import Members
 from stream_bayes.errors import BudgetExceeded
+from stream_bayes.learners.adaptive._translation import Translation
+from stream_bayes.learners.adaptive.expert_inputs import value_of
+from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, LABELS, TRENDS
 
 if not cython.compiled:
     from stream_bayes.core.counts._families import FamilyTables
     from stream_bayes.core.counts._tables import Tables
     from stream_bayes.core.encoding._bins import Bins
-    from stream_bayes.core.encoding._features import Encoder
+    from stream_bayes.core.encoding._features import Encoder, Feature, RowEncoder
     from stream_bayes.core.encoding._rows import Row
+
+UNASKED = cython.declare(cython.int, -2)  # of `_translation`
 
 
 @cython.cclass
 class SharedEncoding:
     """The encoders of all stores, by what they are shown, and their readings. `stores` says what each store is shown;
-    `members` are the learners of the stores.
+    `members` are the learners of the stores. `memory` has the last labels, `moments` those of the numbers, and `pairs`
+    are the features counted in pairs. Events are read by names alone if `by_name` is True.
 
     Attributes
     ----------
@@ -30,9 +38,13 @@ class SharedEncoding:
         The store that had no room for the newest event, after `BudgetExceeded`.
     """
 
-    def __init__(self, stores, members):
+    def __init__(self, stores, members, memory, moments, pairs, by_name: cython.bint):
         self.stores = stores
         self.members = members
+        self.memory = memory
+        self.moments = moments
+        self.pairs = pairs
+        self.by_name = by_name
         self.full = -1
         self.readings = Members([one.reading for one in members], [len(store.experts) for store in stores])
         self.inputs = [store.inputs for store in stores]
@@ -44,9 +56,36 @@ class SharedEncoding:
         for number in range(len(self.counts)):
             leader = next((first for first in range(number) if self.may_lead(first, number)), number)
             self.leader_of.append(leader)
+        self.translations = [
+            self.translation(number) if number and number == leader else None
+            for number, leader in enumerate(self.leader_of)
+        ]
+        self.last_labels = np.full(memory.size, -1, np.int32)
+        self.checked_pairs = -1
+        self.lacks_pairs = False  # True if the first store does not use all features of pairs
+        self.moment_of = np.full(8, UNASKED, np.int32)
 
     def __reduce__(self):
-        return SharedEncoding, (self.stores, self.members)
+        return SharedEncoding, (
+            self.stores,
+            self.members,
+            self.memory,
+            self.moments,
+            self.pairs,
+            self.by_name,
+        )
+
+    def translation(self, number):
+        """Return the translation from the first store to another."""
+        inputs = self.inputs[number]
+        return Translation(
+            self.encoders[0],
+            self.encoders[number],
+            None if inputs == FEATURES else self.pairs,
+            inputs in (TRENDS, DEPARTURES),
+            self.memory.names if inputs in (LABELS, TRENDS) else (),
+            value_of,
+        )
 
     def may_lead(self, first, other):
         """Return True if the first store may read for another: both see the same, and both have bins or have not."""
@@ -58,6 +97,91 @@ class SharedEncoding:
     def shared(self):
         """The number of stores whose rows another store reads."""
         return sum(leader != number for number, leader in enumerate(self.leader_of))
+
+    @cython.cfunc
+    def read_once(self, x, row: Row, is_learned: cython.bint) -> list:
+        """Return the rows of an event that the first store has read; None if it is to be read by names."""
+        number: cython.Py_ssize_t
+        leader: cython.Py_ssize_t
+        encoder: Encoder
+        rows: list = [row]
+        ago: cython.Py_ssize_t = 0
+        for label in self.memory.labels:
+            self.last_labels[ago] = self.labels.find(label)
+            ago += 1
+        for number in range(1, len(self.counts)):
+            leader = self.leader_of[number]
+            encoder = self.encoders[number]
+            if row.label >= len(encoder.labels.values):
+                return None  # of an event that another store refused
+            if leader != number:
+                rows.append(self.copied(rows[leader], leader, encoder))
+                continue
+            translation: Translation = self.translations[number]
+            if not translation.write(row, encoder.row, is_learned, self.moments, self.last_labels):
+                return None
+            rows.append(encoder.row)
+        return rows
+
+    @cython.cfunc
+    def is_named(self, x) -> cython.bint:
+        """Return True for an event that is to be read by names whatever is known: it holds last labels, or may have
+        features of pairs that the first store does not use.
+        """
+        if self.by_name or type(x) is not dict or self.memory.mark in x:
+            return True
+        if len(self.pairs.names) != self.checked_pairs:
+            lead: RowEncoder = self.encoders[0]
+            self.checked_pairs = len(self.pairs.names)
+            self.lacks_pairs = lead.wanted is not None and any(
+                name not in lead.wanted for name in self.pairs.names
+            )
+        return self.lacks_pairs
+
+    @cython.ccall
+    def encode_once(self, x, y, w) -> list:
+        """Return the rows of a sample to be learned, as `encode` does; None if it is to be read by names."""
+        number: cython.Py_ssize_t
+        if self.is_named(x):
+            return None
+        lead: Encoder = self.encoders[0]
+        row: Row = lead.encode(x, y, w)
+        if len(lead.created) or row.weight == 0.0:
+            return None
+        rows: list = self.read_once(x, row, True)
+        if rows is not None:
+            for number in range(len(self.counts)):
+                self.full = number  # if it has no room
+                rows[number] = self.admit(number, x, rows[number])
+        return rows
+
+    @cython.ccall
+    def lookup_once(self, x) -> list:
+        """Return the rows of an event to be predicted, as `lookup` does; None if it is to be read by names."""
+        if self.is_named(x):
+            return None
+        lead: Encoder = self.encoders[0]
+        row: Row = lead.lookup(x)
+        return (
+            None if row.unseen else self.read_once(x, row, False)
+        )  # a value that is new to it has a code elsewhere
+
+    @cython.ccall
+    def add_numbers(self):
+        """Add the numbers of an event that was read once to the moments, if their features are counted in pairs."""
+        lead: Encoder = self.encoders[0]
+        row: Row = lead.row
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot >= self.moment_of.shape[0]:
+                more = max(slot + 1, 2 * self.moment_of.shape[0]) - self.moment_of.shape[0]
+                self.moment_of = np.concatenate([self.moment_of, np.full(more, UNASKED, np.int32)])
+            if self.moment_of[slot] == UNASKED:
+                name = cython.cast(Feature, lead.numeric[slot]).name
+                mark = self.pairs.mark_of(name)
+                self.moment_of[slot] = self.moments.index_of(name) if mark == UNASKED else mark
+            if self.moment_of[slot] >= 0:
+                self.moments.add_at(self.moment_of[slot], row.number[k])
 
     @cython.ccall
     def encode(self, views: dict, y, w) -> list:

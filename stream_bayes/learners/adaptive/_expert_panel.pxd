@@ -17,15 +17,15 @@ cdef class Panel:
     cdef double[::1] variance
     cdef object event
     cdef list content
-    cdef dict views
+    cdef bint is_known
     cdef dict kept_answer
     cdef Py_ssize_t labels_then
-    cpdef dict predict(self, dict views, Py_ssize_t live, object last, double share)
-    cpdef keep(self, object x, dict views, dict answer)
-    cpdef dict predicted_views(self, object x)
-    cpdef dict predict_learn(self, dict views, object y, object w, Py_ssize_t live, object last, double share)
+    cpdef dict predict(self, list rows, Py_ssize_t live, object last, double share)
+    cpdef keep(self, object x, dict answer)
+    cpdef recognise(self, object x)
+    cpdef dict predict_learn(self, list rows, Py_ssize_t live, object last, double share)
     cpdef dict predict_intervals(
-        self, dict views, Py_ssize_t live, object last, double share, double tail, double deviations
+        self, list rows, Py_ssize_t live, object last, double share, double tail, double deviations
     )
     cdef forget(self)
     cdef reserve(self)

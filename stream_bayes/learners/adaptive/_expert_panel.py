@@ -43,25 +43,26 @@ class Panel:
         return Panel, (self.encoding, self.mixture, self.recalibration, self.repeats)
 
     @cython.ccall
-    def predict(self, views: dict, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return the mixed probabilities of an event, of each of the first `live` labels. `views` has what each kind of
-        store is shown of the event. The labels are those that hold samples or were declared; without any, the answer is
-        empty. `last` and `share` are the last label and the probability that it comes again; None before the first.
+    def predict(self, rows: list, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixed probabilities of an event, of each of the first `live` labels. `rows` are its rows in the
+        stores. The labels are those that hold samples or were declared; without any, the answer is empty. `last` and
+        `share` are the last label and the probability that it comes again; None before the first.
         """
         self.forget()
-        return self.answer(self.encoding.lookup(views), False, live, last, share)
+        return self.answer(rows, False, live, last, share)
 
     @cython.cfunc
     def forget(self):
         """Forget which event was predicted last."""
         self.event = None
+        self.is_known = False
         self.content = []
-        self.views = self.kept_answer = {}
+        self.kept_answer = {}
 
     @cython.ccall
-    def keep(self, x, views: dict, answer: dict):
-        """Keep the event that was predicted last, what the stores were shown of it, and the answer: if it is learned
-        next, it need not be predicted again. Only an event of plain values can be known again.
+    def keep(self, x, answer: dict):
+        """Keep the event that was predicted last, and the answer: if it is learned next, it need not be predicted
+        again. Only an event of plain values can be known again.
         """
         readings: Members = self.encoding.readings
         if type(x) is not dict or not answer:
@@ -73,28 +74,27 @@ class Panel:
             content.append(name)
             content.append(value)
         readings.remember()
-        self.event, self.content, self.views, self.kept_answer = x, content, views, answer.copy()
+        self.event, self.content, self.kept_answer = x, content, answer.copy()
         self.labels_then = len(self.labels.values)
 
     @cython.ccall
-    def predicted_views(self, x) -> dict:
-        """Return what the stores were shown of an event, if it is the one that was predicted last, unchanged; else
-        None.
-        """
+    def recognise(self, x):
+        """Note if an event is the one that was predicted last, unchanged."""
         at: cython.Py_ssize_t = 0
         content: list = self.content
+        self.is_known = False
         if x is not self.event or x is None or 2 * len(x) != len(content):
-            return None
+            return
         for name, value in cython.cast(dict, x).items():
             if name is not content[at] or value is not content[at + 1]:
-                return None
+                return
             at += 2
-        return self.views
+        self.is_known = True
 
     @cython.ccall
     def predict_intervals(
         self,
-        views: dict,
+        rows: list,
         live: cython.Py_ssize_t,
         last,
         share: cython.double,
@@ -113,7 +113,6 @@ class Panel:
         steepness: cython.double
         variance: cython.double
         p: cython.double
-        rows: list = self.encoding.lookup(views)
         self.forget()
         self.reserve()
         readings.predict_with_spreads(rows, self.mixture.is_asleep, self.opinions, self.spreads)
@@ -131,22 +130,15 @@ class Panel:
         return intervals
 
     @cython.ccall
-    def predict_learn(self, views: dict, y, w, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return the mixed probabilities of a sample, which the stores then learn.
-
-        All rows are encoded before any is learned: what one store refuses, none learns. The views of the event that was
-        predicted last have its answer.
+    def predict_learn(self, rows: list, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
+        """Return the mixed probabilities of a sample, which the stores then learn; that which was recognised is not
+        predicted again.
         """
         readings: Members = self.encoding.readings
         kept_answer: dict = self.kept_answer
-        is_predicted: cython.bint = views is self.views
-        rows: list = self.encoding.encode(views, y, w)
+        is_known: cython.bint = self.is_known and len(self.labels.values) == self.labels_then
         self.forget()
-        if (
-            is_predicted
-            and len(self.labels.values) == self.labels_then
-            and readings.learn_predicted(rows, self.mixture.is_asleep)
-        ):
+        if is_known and readings.learn_predicted(rows, self.mixture.is_asleep):
             return kept_answer
         return self.answer(rows, True, live, last, share)
 

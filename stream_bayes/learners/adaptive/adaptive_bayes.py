@@ -21,11 +21,11 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._expert_panel import Panel
+from stream_bayes.learners.adaptive._translation import ShownPairs
 from stream_bayes.learners.adaptive.expert_inputs import (
     TREND,
     LabelMemory,
     Trends,
-    is_number,
     trend_name,
     value_of,
 )
@@ -183,42 +183,46 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        views, y = self._experts().predicted_views(x) or self._views(x), canonical_label(y)
-        answer = self._predict_learn(views, y, w)
+        panel, y = self._experts(), canonical_label(y)
+        panel.recognise(x)
+        views = None
+        while True:
+            try:
+                rows = panel.encoding.encode_once(x, y, w) if views is None else None
+                if rows is None:
+                    views = views or self._views(x)
+                    rows = panel.encoding.encode(views, y, w)
+                break
+            except BudgetExceeded:
+                views = views or self._views(x)  # the stores before the full one know its names already
+                self._give_up(panel.encoding.full)
+                panel = self._experts()
+        answer: dict[Any, float] = panel.predict_learn(rows, self._known, *self._memory.repetition())
         if w > 0.0:
             label = self._labels.find(y)
             self._newest.add(self.store.encoder.row)
             if label < self._known:
-                self._fall_asleep_or_wake(self._panel.learn(label, w))
+                self._fall_asleep_or_wake(panel.learn(label, w))
             else:
                 self._known = label + 1
-            self._trends.add(views[PAIRED])
+            if views is None:
+                panel.encoding.add_numbers()
+                self._note_names(x, {})
+            else:
+                self._trends.add(views[PAIRED], self.store.encoder.features)
+                self._note_names(views[FEATURES], views[PAIRED])
             self._memory.add(y)
-            self._note_names(views)
             self._choose_features()
             self._follow_numbers()
         return answer
-
-    def _predict_learn(self, views: dict[str, X], y: Any, w: float) -> dict[Any, float]:
-        """Return the probabilities of a sample, then let the stores learn it, each what it has room for."""
-        while True:
-            panel = self._experts()
-            try:
-                answer: dict[Any, float] = panel.predict_learn(
-                    views, y, w, self._known, *self._memory.repetition()
-                )
-            except BudgetExceeded:
-                self._give_up(panel.encoding.full)
-            else:
-                return answer
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        panel, views = self._experts(), self._views(x)
-        answer: dict[Any, float] = panel.predict(views, self._known, *self._memory.repetition())
-        panel.keep(x, views, answer)
+        panel, rows = self._experts(), self._rows(x)
+        answer: dict[Any, float] = panel.predict(rows, self._known, *self._memory.repetition())
+        panel.keep(x, answer)
         return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
@@ -256,8 +260,8 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             The probability of the interval.
         """
         tail, deviations = ends_of(level)
-        panel, views = self._experts(), self._views(x)
-        return panel.predict_intervals(views, self._known, *self._memory.repetition(), tail, deviations)
+        panel, rows = self._experts(), self._rows(x)
+        return panel.predict_intervals(rows, self._known, *self._memory.repetition(), tail, deviations)
 
     def predict_interval_many(self, X: Native, level: float = 0.95) -> Intervals:
         """Return the intervals of many rows: their lower and their upper ends, each as `predict_proba_many` answers."""
@@ -318,7 +322,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         """
         if self._is_held(x):
             return x
-        departures = self._trends.departures(paired_part(x, self._paired, self._is_closed))
+        departures = self._trends.departures(
+            paired_part(x, self._paired, self._is_closed), self.store.encoder.features
+        )
         if not self.label_memory and departures.keys() <= x.keys():  # there is no number
             return x
         return {**x, **departures, **(self._memory.features() if self.label_memory else HELD)}
@@ -326,7 +332,7 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     def _is_held(self, x: X) -> bool:
         if type(x) is not dict and not isinstance(x, Mapping):
             raise no_features(x)
-        return (self._memory.names[0] if self.label_memory else TREND) in x
+        return self._memory.mark in x
 
     def features_of(self, x: X) -> X:
         """Return the features of an event that may be held, without what `hold` added."""
@@ -339,17 +345,25 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             if name not in added and not (isinstance(name, str) and name.startswith(TREND))
         }
 
+    def _rows(self, x: X) -> list[Any]:
+        """Return an event to be predicted as a row of each store."""
+        encoding = self._experts().encoding
+        rows: list[Any] | None = encoding.lookup_once(x)
+        return encoding.lookup(self._views(x)) if rows is None else rows
+
     def _views(self, x: X) -> dict[str, X]:
         """Return what each kind of store is shown of an event."""
         plain = self.features_of(x)
         self._refuse_undeclared(plain)
         paired = paired_part(plain, self._paired, self._is_closed)
         if plain is x:
-            labels, departures = self._memory.features(), self._trends.departures(paired)
+            labels = self._memory.features()
+            departures = self._trends.departures(paired, self.store.encoder.features)
         else:
             labels = {name: x[name] for name in self._memory.names}
+            moments, known = self._trends.moments, self.store.encoder.features
             names = {
-                name: trend_name(name) if is_number(value) else name
+                name: trend_name(name) if moments.is_measured(name, value, known) else name
                 for name, value in paired.items()
                 if not is_missing(value)
             }
@@ -386,7 +400,11 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         return self._panel
 
     def _new_panel(self) -> Panel:
-        encoding = SharedEncoding(self._stores, self._members)
+        schema = self.schema
+        pairs = ShownPairs(self._paired, schema is not None, MOST_PAIRED)
+        by_name = schema is not None and schema.unknown == "refuse" and self._names[0] is not None
+        memory, moments = self._memory, self._trends.moments
+        encoding = SharedEncoding(self._stores, self._members, memory, moments, pairs, by_name)
         return Panel(encoding, self._mixture, self._recalibration, bool(self.label_memory))
 
     # -- room for the stores ------------------------------------------------------------------------------------------
@@ -493,10 +511,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         for x, y, w in newest:
             features = {name: x[name] for name in used if name in x}
             if inputs in (LABELS, TRENDS, DEPARTURES):
-                shown = self._shown(features, features, memory.features(), trends.departures(features))[
-                    inputs
-                ]
-                trends.add(features)
+                departures = trends.departures(features, lead.features)
+                shown = self._shown(features, features, memory.features(), departures)[inputs]
+                trends.add(features, lead.features)
                 memory.add(y)
             else:
                 shown = features
@@ -509,15 +526,13 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         if number == 0:
             self._newest = refilled
 
-    def _note_names(self, views: Mapping[str, X]) -> None:
+    def _note_names(self, features: X, paired: X) -> None:
         """Note the features of a sample that are new among the pairs, or that no expert sees."""
-        if not self._is_closed and not views[PAIRED].keys() <= self._paired.keys():
-            self._paired.update(
-                (name, None) for name, value in views[PAIRED].items() if not is_missing(value)
-            )
+        if not self._is_closed and not paired.keys() <= self._paired.keys():
+            self._paired.update((name, None) for name, value in paired.items() if not is_missing(value))
         if self._names[0] is not None:
             shown = self.store.encoder.features
-            for name, value in views[FEATURES].items():
+            for name, value in features.items():
                 if name not in shown and not is_missing(value):
                     self._drop(name)
 

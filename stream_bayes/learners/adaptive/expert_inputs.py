@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.learners.adaptive._trends import TREND, add_numbers, departures, is_number, trend_name
+from stream_bayes.learners.adaptive._trends import TREND, RecentMoments, is_number, trend_name
 
 __all__ = ["TREND", "LabelMemory", "Trends", "is_number", "trend_name", "value_of"]
 
@@ -34,6 +34,9 @@ class LabelMemory:
     def __init__(self, size: int) -> None:
         self.size = size
         self.names = [f"(last label {ago})" for ago in range(1, size + 1)]
+        self.mark = (
+            self.names[0] if size else TREND
+        )  # a name that only an event has which `hold` has returned
         self.labels: deque[Any] = deque(maxlen=size)  # the newest first
         self.repeated = 0.0  # fading weight of the labels that were the one before
         self.changed = 0.0  # and of those that were not
@@ -72,24 +75,24 @@ class Trends:
     --------
     >>> trends = Trends(half_life=1.0)
     >>> for price in (10.0, 12.0, 11.0):
-    ...     trends.add({"price": price})
-    >>> {name: round(value, 2) for name, value in trends.departures({"price": 13.0}).items()}
+    ...     trends.add({"price": price}, {})
+    >>> {name: round(value, 2) for name, value in trends.departures({"price": 13.0}, {}).items()}
     {"(trend) 'price'": 2.83}
     """
 
     def __init__(self, half_life: float) -> None:
         self.half_life = half_life
-        self._left = 0.5 ** (1.0 / half_life)  # of a number's weight, after an event
-        self._names: dict[str, str] = {}  # of departures, by the names of numbers
-        self.moments: dict[Any, list[float]] = {}  # mean and variance, by name
+        self.moments = RecentMoments(0.5 ** (1.0 / half_life))
 
-    def add(self, x: Mapping[Any, Any]) -> None:
-        """Count the numbers of an event."""
-        add_numbers(self.moments, x, self._left)
+    def add(self, x: Mapping[Any, Any], features: Mapping[Any, Any]) -> None:
+        """Count the numbers of an event. `features` are those that a learner knows, of which some may take numbers for
+        names.
+        """
+        self.moments.add(x, features)
 
-    def departures(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+    def departures(self, x: Mapping[Any, Any], features: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return an event's features, each number in recent standard deviations above the recent mean.
 
         Missing values are left out: a schema has a number's departures under another name.
         """
-        return departures(self.moments, x, self._names)
+        return self.moments.departures(x, features)

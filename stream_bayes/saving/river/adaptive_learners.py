@@ -144,6 +144,23 @@ class _Members(ListOf):
         return loaded
 
 
+class _Moments(ValueCodec):
+    """The fading means and variances of numbers, by their names."""
+
+    def encode(self, value: Any, location: Location) -> JSONValue:
+        return _MOMENTS.encode(value.by_name(), location)
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        moments = _MOMENTS.decode(saved, {}, location)
+        if not all(len(pair) == 2 and pair[1] >= 0.0 for pair in moments.values()):
+            raise location.altered("a mean and a variance of each number", saved)
+        made.load(moments)
+        return made
+
+
+_MOMENTS = DictOf(ListOf(FINITE))
+
+
 class _Events(ValueCodec):
     """The newest events, as codes."""
 
@@ -211,15 +228,10 @@ def _may_sleep(sleep: Any) -> bool:
     return bool(fits and min(sleep.length) > 0 and sleep.square >= 0.0)
 
 
-register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names"])
 register(
-    Trends,
-    {"moments": DictOf(ListOf(FINITE))},
-    derived=["_left", "_names"],
-    fits=lambda instance: all(
-        len(moments) == 2 and moments[1] >= 0.0 for moments in instance.moments.values()
-    ),
+    LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names", "mark"]
 )
+register(Trends, {"moments": _Moments()})
 register(
     Sleep,
     {

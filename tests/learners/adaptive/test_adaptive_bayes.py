@@ -365,7 +365,7 @@ def test_without_drift_it_is_within_a_point_and_two_hundredths_of_a_nat_of_its_b
 def test_stores_that_are_shown_the_same_share_one_reading_of_an_event() -> None:
     shared, apart = AdaptiveBayes(), AdaptiveBayes()
     assert shared._experts().encoding.shared == 7
-    apart._panel.encoding.leader_of = list(range(len(apart._stores)))
+    apart._panel.encoding.by_name, apart._panel.encoding.leader_of = True, list(range(len(apart._stores)))
     for number, (x, y) in enumerate(drifting(180)):
         # Names come, more than the stores that have the fewest keep apart, and are missing.
         x["sky"] = [x["sky"], None, f"cloud {number}", f"cloud {-number}"][number % 4]

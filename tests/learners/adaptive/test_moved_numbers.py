@@ -68,7 +68,7 @@ def test_what_is_held_for_a_late_label_is_what_was_predicted_also_without_label_
     assert model.hold(waiting) is waiting
     assert model.features_of(waiting) == x
     for number in range(100):
-        model._trends.add(event(source, 6.0 + number / 50.0, 1.0)[0])  # what comes before the label
+        model._trends.add(event(source, 6.0 + number / 50.0, 1.0)[0], {})  # what comes before the label
     assert model.predict_proba_one(waiting) == answer != model.predict_proba_one(x)
     model.learn_one(waiting, y)
     names = {"sky": "grey"}
