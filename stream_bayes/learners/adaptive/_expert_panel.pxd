@@ -29,6 +29,7 @@ cdef class Panel:
     )
     cdef forget(self)
     cdef reserve(self)
-    cdef dict mix(self, Py_ssize_t live, object last, double share)
+    cdef mix(self, Py_ssize_t live, object last, double share)
+    cdef score(self, list rows, bint is_labelled, Py_ssize_t live, object last, double share)
     cdef dict answer(self, list rows, bint is_labelled, Py_ssize_t live, object last, double share)
     cpdef double learn(self, Py_ssize_t label, double weight)

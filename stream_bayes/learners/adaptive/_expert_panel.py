@@ -9,7 +9,6 @@ import cython
 import numpy as np
 
 if not cython.compiled:
-    from stream_bayes.core.encoding._vocabulary import Vocabulary
     from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
     from stream_bayes.core.readings._interval_ends import lower_end, upper_end
     from stream_bayes.core.readings._members import Members
@@ -146,11 +145,22 @@ class Panel:
     def answer(
         self, rows: list, is_labelled: cython.bint, live: cython.Py_ssize_t, last, share: cython.double
     ) -> dict:
+        """Return what `score` gives, by label."""
+        mixed: dict = {}
+        self.score(rows, is_labelled, live, last, share)
+        for k in range(live):
+            mixed[self.labels.values[k]] = float(self.recalibration.answer[k])
+        return mixed
+
+    @cython.cfunc
+    def score(
+        self, rows: list, is_labelled: cython.bint, live: cython.Py_ssize_t, last, share: cython.double
+    ):
         """Let all experts that are awake predict, and the stores learn a sample with a label; mix the predictions."""
         readings: Members = self.encoding.readings
         self.reserve()
         readings.predict(rows, is_labelled, self.mixture.is_asleep, self.opinions)
-        return self.mix(live, last, share)
+        self.mix(live, last, share)
 
     @cython.cfunc
     def reserve(self):
@@ -162,26 +172,19 @@ class Panel:
             self.variance = np.zeros(2 * labels)
 
     @cython.cfunc
-    def mix(self, live: cython.Py_ssize_t, last, share: cython.double) -> dict:
-        """Return the mixture of what the experts gave, corrected, by label."""
+    def mix(self, live: cython.Py_ssize_t, last, share: cython.double):
+        """Mix what the experts gave, and correct the mixture."""
         mixture: ExpertMixture = self.mixture
-        labels: Vocabulary = self.labels
-        mixed: dict = {}
-        k: cython.Py_ssize_t
-        end: cython.Py_ssize_t
         if live == 0:
-            return mixed
+            return
         if self.repeats:
-            end = mixture.experts - 1
+            end: cython.Py_ssize_t = mixture.experts - 1
             for k in range(self.opinions.shape[1]):
                 self.opinions[end, k] = 0.0
             if last is not None:
-                self.opinions[end, labels.find(last)] = share
+                self.opinions[end, self.labels.find(last)] = share
         mixture.mix(self.opinions, live)
         self.recalibration.mix(mixture.answer, live)
-        for k in range(live):
-            mixed[labels.values[k]] = float(self.recalibration.answer[k])
-        return mixed
 
     @cython.ccall
     def learn(self, label: cython.Py_ssize_t, weight: cython.double) -> cython.double:

@@ -84,9 +84,9 @@ class RecentMoments:
     @cython.ccall
     def index_of(self, name) -> cython.Py_ssize_t:
         """Return the index of a number by its name, a new one if need be."""
-        known = self.indices.get(name)
-        if known is not None:
-            return known
+        present = self.indices.get(name)
+        if present is not None:
+            return present
         index: cython.Py_ssize_t = len(self.indices)
         if index == self.mean.shape[0]:
             self.mean = np.concatenate([self.mean, np.zeros(index)])

@@ -20,6 +20,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSupported, UnknownFeature
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
+from stream_bayes.learners.adaptive._event_loop import FIRST_CHOICE, SHIFTED, EventLoop
 from stream_bayes.learners.adaptive._expert_panel import Panel
 from stream_bayes.learners.adaptive._translation import ShownPairs
 from stream_bayes.learners.adaptive.expert_inputs import (
@@ -47,7 +48,6 @@ from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEven
 from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
-from stream_bayes.learners.base.batches import row_count
 from stream_bayes.learners.base.class_probabilities import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.credible_intervals import Intervals, ends_of
 from stream_bayes.learners.base.draws import HasNoDraws
@@ -66,10 +66,7 @@ MOVED = (TRENDS, DEPARTURES)  # what stores are shown that see numbers as depart
 HELD = {TREND: True}  # in an event that holds departures and no labels
 LEAST_BYTES = 2**20
 MOST_LABELS = 1000  # in the memory; a slip or a forged state must not allocate names beyond any memory
-# Events after which the features of the pairs are chosen; again after 4 times as many, and so on.
-FIRST_CHOICE = 64
 ENOUGH = 0.95  # of the information of the best features: a store that has it keeps its own
-SHIFTED = 30  # events after an alarm, of which is asked if their numbers have left the bins
 BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
 
@@ -178,8 +175,18 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        for sample in samples_of(self._members[0], X, y, w):
-            self.learn_one(*sample)
+        samples = list(samples_of(self._members[0], X, y, w))
+        index = 0
+        while index < len(samples):
+            self._experts()
+            if not self._due and not self._moved and self._names[0] is None:
+                index = self._loop.learn(samples, index, self._known)
+                if self._loop.is_due:
+                    self._adapt()
+                    continue
+            if index < len(samples):
+                self.predict_learn_one(*samples[index])
+                index += 1
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
@@ -199,22 +206,22 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 panel = self._experts()
         answer: dict[Any, float] = panel.predict_learn(rows, self._known, *self._memory.repetition())
         if w > 0.0:
-            label = self._labels.find(y)
-            self._newest.add(self.store.encoder.row)
-            if label < self._known:
-                self._fall_asleep_or_wake(panel.learn(label, w))
-            else:
-                self._known = label + 1
-            if views is None:
-                panel.encoding.add_numbers()
-                self._note_names(x, {})
-            else:
+            self._loop.note(y, w, self._known)
+            self._known = max(self._known, self._labels.find(y) + 1)
+            if views is not None:
                 self._trends.add(views[PAIRED], self.store.encoder.features)
                 self._note_names(views[FEATURES], views[PAIRED])
-            self._memory.add(y)
-            self._choose_features()
-            self._follow_numbers()
+            else:
+                panel.encoding.add_numbers()
+                if self._names[0] is not None:
+                    self._note_names(x, {})
+            self._adapt()
         return answer
+
+    def _adapt(self) -> None:
+        """Let stores begin anew that other features suit better, or whose numbers have left their bins."""
+        self._choose_features()
+        self._follow_numbers()
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -242,9 +249,15 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def class_probabilities(self, X: Native) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column for each label's code."""
-        values = np.zeros((row_count(X), max(len(self._labels), 1)))
-        for index, x in enumerate(rows_of(X)):
-            values[index, : self._known] = list(self.predict_proba_one(x).values())
+        events = list(rows_of(X))
+        values = np.zeros((len(events), max(len(self._labels), 1)))
+        index = 0
+        while index < len(events):
+            self._experts()
+            index = self._loop.predict(events, index, self._known, values)
+            if index < len(events):
+                values[index, : self._known] = list(self.predict_proba_one(events[index]).values())
+                index += 1
         return values
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
@@ -361,9 +374,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             departures = self._trends.departures(paired, self.store.encoder.features)
         else:
             labels = {name: x[name] for name in self._memory.names}
-            moments, known = self._trends.moments, self.store.encoder.features
+            moments, features = self._trends.moments, self.store.encoder.features
             names = {
-                name: trend_name(name) if moments.is_measured(name, value, known) else name
+                name: trend_name(name) if moments.is_measured(name, value, features) else name
                 for name, value in paired.items()
                 if not is_missing(value)
             }
@@ -405,7 +418,9 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         by_name = schema is not None and schema.unknown == "refuse" and self._names[0] is not None
         memory, moments = self._memory, self._trends.moments
         encoding = SharedEncoding(self._stores, self._members, memory, moments, pairs, by_name)
-        return Panel(encoding, self._mixture, self._recalibration, bool(self.label_memory))
+        panel = Panel(encoding, self._mixture, self._recalibration, bool(self.label_memory))
+        self._loop = EventLoop(panel, self._memory, self._newest, self._sleep)
+        return panel
 
     # -- room for the stores ------------------------------------------------------------------------------------------
 
@@ -619,13 +634,6 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         if None not in used:
             labels = set(self._memory.names)
             self._paired = {name: None for names in used for name in names or () if name not in labels}
-
-    def _fall_asleep_or_wake(self, loss: float) -> None:
-        """Let stores that have lost for long sleep, and wake them when the answers get worse."""
-        for number in self._sleep.add(loss, self._mixture):
-            reading = self._members[number].reading
-            if reading.tables.clock >= reading.due:
-                reading.derive()
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 

@@ -263,7 +263,7 @@ register(
         "_sleep": OBJECT,
         "_known": COUNT,
     },
-    derived=["schema", "_stores", "_panel", "experts_"],
+    derived=["schema", "_stores", "_panel", "_loop", "experts_"],
     parameters={"schema": _declared},
     fits=_fits,
 )

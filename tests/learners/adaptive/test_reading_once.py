@@ -147,3 +147,33 @@ def test_a_number_beyond_all_that_is_used_leaves_a_model_that_can_be_saved() -> 
         with contextlib.suppress(StreamBayesError):
             model.learn_one({"size": enormous, "new": enormous}, "large")
     assert model_state(model)
+
+
+def test_batches_of_known_names_are_learned_and_predicted_in_the_loop_alone(monkeypatch: Any) -> None:
+    rng = random.Random(8)
+    samples = [
+        ({"size": rng.gauss(label, 1.0), "sky": rng.choice("abc")}, label)
+        for label in (rng.randrange(2) for _ in range(1200))
+    ]
+    single, many = AdaptiveBayes(), AdaptiveBayes()
+    by_one: list[str] = []
+    for name in ("predict_learn_one", "predict_proba_one"):
+        one = getattr(AdaptiveBayes, name)
+        monkeypatch.setattr(
+            AdaptiveBayes,
+            name,
+            lambda model, *given, one=one, name=name: by_one.append(name) or one(model, *given),
+        )
+    many.learn_many(*map(list, zip(*samples[:600], strict=True)))
+    assert len(by_one) < 20  # the first events, which bring the names
+    by_one.clear()
+    events, labels = map(list, zip(*samples[600:], strict=True))
+    many.learn_many(events, labels)
+    answers = many.predict_proba_many(events[:100])
+    assert by_one == []
+    for x, y in samples:
+        single.learn_one(x, y)
+    assert content_of(single) == content_of(many)
+    assert answers == [single.predict_proba_one(x) for x in events[:100]]
+    many.predict_proba_many([{"size": 0.0, "sky": "never seen"}])
+    assert by_one[-1] == "predict_proba_one"
