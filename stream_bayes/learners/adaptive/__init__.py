@@ -4,7 +4,7 @@
 relative to their recent mean, `_trends`), `_encoding` turns an event into rows for all, read once and written in the
 codes of each by `_translation`, `_expert_panel` lets all predict it and mixes the answers, and `sleeping_experts`
 decides which sleep. `_event_loop` is the loop over many events. Where a store has
-no room for all features, `information` ranks them, and it is filled anew from `newest_events`, as it is when numbers
+no room for all features, `information` ranks them, and it is filled anew from `_newest_events`, as it is when numbers
 have left their bins (`moved_numbers`). `adaptive_bayes` is the learner, and `mixture_explanation` explains it.
 
 `adaptive_regression` is the same for numbers: its `_regression_experts` see `regression_columns`, and

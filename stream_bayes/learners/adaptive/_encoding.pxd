@@ -37,5 +37,3 @@ cdef class SharedEncoding:
     cdef Row admit(self, Py_ssize_t number, object x, Row row)
     cpdef list lookup(self, dict views)
     cdef Row copied(self, Row row, Py_ssize_t leader, Encoder encoder)
-
-cpdef tuple parts_of(Row row)

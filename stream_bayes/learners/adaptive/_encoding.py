@@ -282,20 +282,3 @@ def _names(encoder):
         )
         for name, feature in encoder.features.items()
     ]
-
-
-@cython.ccall
-def parts_of(row: Row) -> tuple:
-    """Return an event's label, weight, slots and codes of names, and slots and numbers, as plain values."""
-    k: cython.Py_ssize_t
-    features: list = []
-    codes: list = []
-    slots: list = []
-    numbers: list = []
-    for k in range(row.entries):
-        features.append(int(row.feature[k]))
-        codes.append(int(row.code[k]))
-    for k in range(row.numbers):
-        slots.append(int(row.numeric_feature[k]))
-        numbers.append(float(row.number[k]))
-    return int(row.label), float(row.weight), features, codes, slots, numbers

@@ -22,6 +22,7 @@ from stream_bayes.errors import BadValue, BudgetExceeded, CannotMerge, NotSuppor
 from stream_bayes.learners.adaptive._encoding import SharedEncoding
 from stream_bayes.learners.adaptive._event_loop import FIRST_CHOICE, SHIFTED, EventLoop
 from stream_bayes.learners.adaptive._expert_panel import Panel
+from stream_bayes.learners.adaptive._newest_events import MOST_EVENTS, NewestEvents
 from stream_bayes.learners.adaptive._translation import ShownPairs
 from stream_bayes.learners.adaptive.expert_inputs import (
     TREND,
@@ -44,7 +45,6 @@ from stream_bayes.learners.adaptive.experts import (
 from stream_bayes.learners.adaptive.information import information_about_labels
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation, Opinion
 from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
-from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS, NewestEvents
 from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
@@ -207,7 +207,8 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
         answer: dict[Any, float] = panel.predict_learn(rows, self._known, *self._memory.repetition())
         if w > 0.0:
             self._loop.note(y, w, self._known)
-            self._known = max(self._known, self._labels.find(y) + 1)
+            if self._labels.find(y) >= self._known:
+                self._known = self._labels.find(y) + 1
             if views is not None:
                 self._trends.add(views[PAIRED], self.store.encoder.features)
                 self._note_names(views[FEATURES], views[PAIRED])
@@ -215,7 +216,8 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
                 panel.encoding.add_numbers()
                 if self._names[0] is not None:
                     self._note_names(x, {})
-            self._adapt()
+            if self._loop.is_due or self._due or self._moved:
+                self._adapt()
         return answer
 
     def _adapt(self) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.adaptive._newest_events import MOST_EVENTS
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.adaptive.expert_inputs import LabelMemory, Trends
 from stream_bayes.learners.adaptive.experts import confine
-from stream_bayes.learners.adaptive.newest_events import MOST_EVENTS
 from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.saving.river.codecs import (
     COUNT,
@@ -171,7 +171,7 @@ class _Events(ValueCodec):
         events = location.items(saved)
         if len(events) > MOST_EVENTS:
             raise location.altered(f"at most {MOST_EVENTS} events", f"{len(events)}")
-        counts = ListOf(COUNT)
+        counts, loaded = ListOf(COUNT), []
         for event in events:
             if len(location.items(event)) != 6:
                 raise location.altered("the parts of an event", event)
@@ -184,8 +184,10 @@ class _Events(ValueCodec):
             )
             if len(features) != len(codes) or len(slots) != len(numbers):
                 raise location.altered("an event that is whole", event)
-            made.events.append(parts)
-            made.entries += len(features) + len(slots)
+            if max(parts[0], *parts[2], *parts[3], *parts[4]) >= 2**31:
+                raise location.altered("an event of codes", event)
+            loaded.append(parts)
+        made.load(loaded)
         return made
 
 

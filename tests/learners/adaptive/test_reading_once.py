@@ -157,13 +157,18 @@ def test_batches_of_known_names_are_learned_and_predicted_in_the_loop_alone(monk
     ]
     single, many = AdaptiveBayes(), AdaptiveBayes()
     by_one: list[str] = []
-    for name in ("predict_learn_one", "predict_proba_one"):
+
+    def counted(name: str) -> Callable[..., Any]:
         one = getattr(AdaptiveBayes, name)
-        monkeypatch.setattr(
-            AdaptiveBayes,
-            name,
-            lambda model, *given, one=one, name=name: by_one.append(name) or one(model, *given),
-        )
+
+        def call(*given: Any) -> Any:
+            by_one.append(name)
+            return one(*given)
+
+        return call
+
+    for name in ("predict_learn_one", "predict_proba_one"):
+        monkeypatch.setattr(AdaptiveBayes, name, counted(name))
     many.learn_many(*map(list, zip(*samples[:600], strict=True)))
     assert len(by_one) < 20  # the first events, which bring the names
     by_one.clear()
