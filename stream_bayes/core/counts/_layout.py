@@ -31,16 +31,18 @@ class Layout:
         self.used = np.asarray(used, np.longlong)
         self.room = np.asarray(room, np.longlong)
         self.declared = np.asarray(declared, np.longlong)
-        rooms = np.asarray(self.room)
-        self.start = np.cumsum(rooms, dtype=np.longlong) - rooms
-        self.positions = int(rooms.sum())
-        self.owner = np.repeat(np.arange(self.features, dtype=np.longlong), rooms)
-        blocks = rooms * np.asarray(self.start)
-        self.pair_start = np.cumsum(blocks, dtype=np.longlong) - blocks
-        self.pairs = int(blocks.sum())
-        blocks = rooms * np.asarray(self.pair_start)
-        self.triple_start = np.cumsum(blocks, dtype=np.longlong) - blocks
-        self.triples = int(blocks.sum())
+        self.owner = np.repeat(np.arange(self.features, dtype=np.longlong), self.room)
+        self.start = np.zeros(self.features, np.longlong)
+        self.pair_start = np.zeros(self.features, np.longlong)
+        self.triple_start = np.zeros(self.features, np.longlong)
+        self.positions = self.pairs = self.triples = 0
+        for f in range(self.features):
+            self.start[f] = self.positions
+            self.pair_start[f] = self.pairs
+            self.triple_start[f] = self.triples
+            self.triples += self.room[f] * self.pairs
+            self.pairs += self.room[f] * self.positions
+            self.positions += self.room[f]
 
     @cython.ccall
     def use_for_words(self, created: list) -> cython.bint:

@@ -56,6 +56,30 @@ class PairCounts:
                     self.beside[self.beside_cell(position[k], row.feature[earlier]) + row.label] += amount
                     self.beside[self.beside_cell(position[earlier], row.feature[k]) + row.label] += amount
 
+    def copy(self, other: PairCounts, counts: cython.longlong[::1]):
+        """Copy the pairs among the first `counts[f]` codes of each feature f from a table of another layout."""
+        here: Layout = self.layout
+        there: Layout = other.layout
+        source: cython.double[::1] = other.weight
+        target: cython.double[::1] = self.weight
+        classes: cython.Py_ssize_t = there.classes
+        code: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for high in range(1, counts.shape[0]):
+            for code in range(counts[high]):
+                to: cython.longlong = here.pair_start[high] + code * here.start[high]
+                at: cython.longlong = there.pair_start[high] + code * there.start[high]
+                for low in range(high):
+                    first: cython.longlong = (to + here.start[low]) * here.classes
+                    origin: cython.longlong = (at + there.start[low]) * classes
+                    if here.classes == classes:
+                        for y in range(counts[low] * classes):
+                            target[first + y] = source[origin + y]
+                        continue
+                    for k in range(counts[low]):
+                        for y in range(classes):
+                            target[first + k * here.classes + y] = source[origin + k * classes + y]
+
     def clear(self, chosen):
         """Empty the pairs of the features chosen, a mask over slots."""
         layout: Layout = self.layout

@@ -269,9 +269,7 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
             grid(new, classes)[rows, :old_classes] = grid(now, old_classes)[old_rows]
     values.recount()
     if runs and tables.pairs is not None and pairs is not None:
-        grid(pairs.weight, classes)[layout.pairs_of(used), :old_classes] = grid(
-            tables.pairs.weight, old_classes
-        )[old.layout.pairs_of(used)]
+        pairs.copy(tables.pairs, used)
     if tables.pairs is not None and tables.pairs.beside is not None and pairs is not None:
         pairs.beside = np.zeros(layout.positions * layout.features * classes)
         if runs:
