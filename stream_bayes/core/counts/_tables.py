@@ -248,7 +248,7 @@ class Tables(FadingClock):
         ring: Ring = self.window
         units = self.units_at(ring.in_order(ring.clock))
         slots = families.slots_of(chosen)
-        column_of = np.zeros(self.values.layout.features, np.longlong)
+        column_of = np.zeros(len(families.room), np.longlong)  # new slots have no room in the tables yet
         column_of[slots] = np.arange(len(slots))
         codes = ring.codes_of(slots, self.bins)
         count_columns(

@@ -137,18 +137,20 @@ class Ring:
         present: Bins = bins
         made = np.full((len(slots), self.length), MISSING, np.int32)
         codes: cython.int[:, ::1] = made
-        row: cython.Py_ssize_t = 0
+        row: cython.Py_ssize_t = -1
         for slot in slots:
+            row += 1
             column: cython.Py_ssize_t = self.column_of(self.code_column, slot)
             if column >= 0:
                 made[row] = self.in_order(np.asarray(self.codes)[column])
             elif present is not None and present.has_cuts(slot):
-                column = self.number_column[slot]
+                column = self.column_of(self.number_column, slot)
+                if column < 0:
+                    continue
                 numbers: cython.double[::1] = self.in_order(np.asarray(self.numbers)[column])
                 for k in range(self.length):
                     if numbers[k] == numbers[k]:
                         codes[row, k] = cython.cast(cython.int, present.code_of(slot, numbers[k]))
-            row += 1
         return made
 
     @cython.ccall

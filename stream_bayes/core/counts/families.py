@@ -8,7 +8,7 @@ arrays  "family_codes"     the parents' codes of each configuration that holds s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -24,10 +24,10 @@ from stream_bayes.core.values.checks import expect
 
 __all__ = [
     "Family",
-    "chosen",
     "configurations_met",
     "families_arrays",
     "families_state",
+    "fill",
     "load_families",
     "pour",
 ]
@@ -35,23 +35,14 @@ __all__ = [
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # the child's slot, its parents' slots ascending
 
 
-def chosen(
-    tables: Tables,
-    encoder: Encoder,
-    families: Iterable[Family],
-    old: FamilyTables | None,
-    window: Window | None,
-    codes: NDArray[Any],
-) -> FamilyTables:
-    """Return tables of these families, each once, for these numbers of codes. A family of the `old` ones keeps its
-    counts; the others are counted from the window's events, or begin now if there is no window.
+def fill(made: FamilyTables, tables: Tables, old: FamilyTables | None, window: Window | None) -> FamilyTables:
+    """Return empty tables of families, filled: one of the `old` families keeps its counts; the others are counted from
+    the window's events, or begin now if there is no window.
     """
-    wanted = list(dict.fromkeys(families))
-    made = FamilyTables(wanted, codes, len(encoder.labels), bool(tables.exact))
     old_index = {} if old is None else {family: f for f, family in enumerate(old.families)}
-    new = np.ones(len(wanted), np.uint8)
+    new = np.ones(len(made.families), np.uint8)
     begun = None if window is None else window.oldest_clock
-    for f, family in enumerate(wanted):
+    for f, family in enumerate(made.families):
         made.since[f] = int(tables.clock) + 1 if begun is None else begun
         if old is not None and family in old_index:
             new[f] = 0

@@ -19,10 +19,10 @@ from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.discretizer import Discretizer
 from stream_bayes.core.counts.families import (
     Family,
-    chosen,
     configurations_met,
     families_arrays,
     families_state,
+    fill,
     load_families,
 )
 from stream_bayes.core.counts.memory_use import Coming, MemoryUse, ReadingBytes
@@ -168,14 +168,20 @@ class CountStore:
         """Shrink the tables if families just chosen leave no room to spare in the budget."""
         self._growth.give_up_spare_room()
 
-    def choose(self, families: Iterable[Family], counted: FamilyTables | None = None) -> FamilyTables:
-        """Return tables of these families: counted ones as they are, the others from the window, if there is one.
-        `counted` are those that `choose` has just returned for more families; None: those of the tables.
-        """
+    def choose(self, families: Iterable[Family]) -> FamilyTables:
+        """Return tables of these families: counted ones as they are, the others from the window, if there is one."""
+        return self.fill(self.lay_out(families))
+
+    def lay_out(self, families: Iterable[Family]) -> FamilyTables:
+        """Return empty tables of these families, each once."""
         codes = self._memory.codes_of_families()
-        return chosen(
-            self.tables, self.encoder, families, counted or self.tables.families, self.window, codes
+        return FamilyTables(
+            [*dict.fromkeys(families)], codes, len(self.encoder.labels), bool(self.tables.exact)
         )
+
+    def fill(self, made: FamilyTables) -> FamilyTables:
+        """Count families in the empty tables that `lay_out` returned, as `choose` does, and return them."""
+        return fill(made, self.tables, self.tables.families, self.window)
 
     @property
     def memory_budget(self) -> int | None:

@@ -100,9 +100,12 @@ class FamilyDependences(DependenceReading):
 
         Families take at most half of what the budget leaves: the rest is for new names.
         """
-        made, spare = self.store.choose(self._families()), self.store.bytes_left()
+        made, spare = self.store.lay_out(self._families()), self.store.bytes_left()
+        is_filled = any(hashed is not None for hashed in made.hashed)
+        if is_filled:  # what configurations take depends on their number
+            self.store.fill(made)
         if spare is None or made.memory_bytes <= spare // 2:
-            return made
+            return made if is_filled else self.store.fill(made)
         spare //= 2
         columns = 1 if self.tables.exact else 2
         needed = dict(zip(made.families, made.bytes_each(made.room, made.classes, columns), strict=True))
@@ -112,7 +115,7 @@ class FamilyDependences(DependenceReading):
                 if spare < 0:
                     del self.parents[child][size - 1 :]
                     break
-        return self.store.choose(self._families(), made)
+        return self.store.choose(self._families())
 
     def _families(self) -> list[Family]:
         """Return for each feature the families of its first two parents, of its first three, and so on."""
