@@ -184,8 +184,6 @@ class _Events(ValueCodec):
             )
             if len(features) != len(codes) or len(slots) != len(numbers):
                 raise location.altered("an event that is whole", event)
-            if max(parts[0], *parts[2], *parts[3], *parts[4]) >= 2**31:
-                raise location.altered("an event of codes", event)
             loaded.append(parts)
         made.load(loaded)
         return made
