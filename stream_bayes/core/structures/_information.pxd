@@ -10,7 +10,10 @@ cdef class Information:
     cdef long long[::1] ends
     cdef long long[::1] positions
     cdef double[::1] column
+    cdef long long[:, ::1] occupied
+    cdef long long[:, ::1] occupied_ends
     cdef double[::1] entropy_terms
+    cdef find_occupied(self)
     cdef double share(self, double answer, double total) noexcept
     cpdef double between(self, Py_ssize_t first, Py_ssize_t second)
     cpdef double with_class(self, Py_ssize_t feature)

@@ -93,6 +93,25 @@ class Information:
             widest = max(widest, end - self.ends[k])
         first_by_name(labels, tables.labels, 0, self.classes, 0)
         self.column = np.zeros(widest)
+        self.find_occupied()
+
+    @cython.cfunc
+    def find_occupied(self):
+        """Write, class by class, the positions whose value has weight in the class, and where those of each feature
+        end. The pairs of all others are 0, and leaving zeros out of a sum changes no bit.
+        """
+        tables: Tables = self.tables
+        stride: cython.Py_ssize_t = tables.values.layout.classes
+        features: cython.Py_ssize_t = self.features.shape[0]
+        self.occupied = np.empty((self.classes.shape[0], self.positions.shape[0]), np.longlong)
+        self.occupied_ends = np.zeros((self.classes.shape[0], features + 1), np.longlong)
+        for c in range(self.classes.shape[0]):
+            n: cython.Py_ssize_t = 0
+            for k in range(features):
+                for a in range(self.ends[k], self.ends[k + 1]):
+                    self.occupied[c, n] = self.positions[a]
+                    n += tables.values.weight[self.positions[a] * stride + self.classes[c]] > 0.0
+                self.occupied_ends[c, k + 1] = n
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -114,8 +133,8 @@ class Information:
         layout: Layout = tables.values.layout
         weight: cython.double[::1] = tables.pairs.weight
         terms: cython.double[::1] = self.entropy_terms
-        positions: cython.longlong[::1] = self.positions
         column: cython.double[::1] = self.column
+        occupied: cython.longlong[:, ::1] = self.occupied
         later: cython.bint = self.features[first] > self.features[second]
         high: cython.longlong = self.features[first if later else second]
         stride: cython.longlong = layout.classes
@@ -124,20 +143,20 @@ class Information:
         inner_step: cython.longlong = stride if later else line
         origin: cython.longlong = (layout.pair_start[high] - layout.start[high] * layout.start[high]) * stride
         scale: cython.double = 1.0 / tables.unit
-        low: cython.Py_ssize_t = self.ends[second]
-        size: cython.Py_ssize_t = self.ends[second + 1] - low
         a: cython.Py_ssize_t
         total: cython.double = 0.0
         answer: cython.double = 0.0
         for c in range(self.classes.shape[0]):
             whole = 0.0
+            low: cython.Py_ssize_t = self.occupied_ends[c, second]
+            size: cython.Py_ssize_t = self.occupied_ends[c, second + 1] - low
             for b in range(size):
                 column[b] = 0.0
-            for a in range(self.ends[first], self.ends[first + 1]):
-                base: cython.longlong = origin + positions[a] * step + self.classes[c]
+            for a in range(self.occupied_ends[c, first], self.occupied_ends[c, first + 1]):
+                base: cython.longlong = origin + occupied[c, a] * step + self.classes[c]
                 row = 0.0
                 for b in range(size):
-                    count = weight[base + positions[low + b] * inner_step] * scale
+                    count: cython.double = weight[base + occupied[c, low + b] * inner_step] * scale
                     answer += entropy_term(terms, count)
                     row += count
                     column[b] += count
