@@ -231,10 +231,18 @@ class FamilyTables:
             self.room = room
             self.clear_scattered(len(room))
             return
-        contents = [self.rows_of(f) for f in range(len(self.families))]
+        before = self.shared()
         self.allocate(room, classes, whole_ones)
-        for f, rows in enumerate(contents):
-            self.put_rows(f, *rows)
+        for f in range(len(self.families)):
+            self.copy(f, before, f)
+
+    def shared(self):
+        """Return tables that share the arrays of these."""
+        made: FamilyTables = FamilyTables([], self.room, self.classes, self.exact)
+        made.families, made.member, made.end = self.families, self.member, self.end
+        made.room, made.classes, made.stride, made.base = self.room, self.classes, self.stride, self.base
+        made.hashed, made.weight, made.samples = self.hashed, self.weight, self.samples
+        return made
 
     def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
         """Return the bytes of each family for these numbers of codes, with `coming` more configurations of each.

@@ -157,17 +157,17 @@ class ValueCounts:
     def recount(self):
         """Recompute which values hold samples, after the tables were filled from elsewhere."""
         layout: Layout = self.layout
-        occupied = np.asarray(self.occupied)
-        # Samples are never negative, so a sum of 0 means all zeros; and a product is faster than `any`.
-        occupied[:] = (
-            np.asarray(self.samples).reshape(layout.positions, layout.classes) @ np.ones(layout.classes) > 0
-        )
-        occupied[layout.positions_of(layout.declared)] = 1
-        self.distinct = np.diff(np.concatenate([[0], np.cumsum(occupied, dtype=np.longlong)])[self.bounds()])
-
-    def bounds(self):
-        """Return the first position of each feature's run, and the end of the last one."""
-        return np.append(np.asarray(self.layout.start), self.layout.positions)
+        code: cython.Py_ssize_t
+        for f in range(layout.features):
+            self.distinct[f] = 0
+            for code in range(layout.room[f]):
+                position: cython.Py_ssize_t = layout.start[f] + code
+                self.occupied[position] = code < layout.declared[f]
+                for c in range(layout.classes):
+                    if self.samples[position * layout.classes + c] > 0.0:
+                        self.occupied[position] = True
+                        break
+                self.distinct[f] += self.occupied[position]
 
     def rebuild_histogram(self):
         """Rebuild the buckets from the weights."""

@@ -80,8 +80,8 @@ def vocabularies(encoder: Encoder) -> list[Vocabulary]:
 def sizes(encoder: Encoder) -> tuple[Array, Array]:
     """Return the number of codes of each nominal feature, and of those that were declared."""
     runs = vocabularies(encoder)
-    used = np.fromiter((len(vocabulary) for vocabulary in runs), np.longlong, len(runs))
-    declared = np.fromiter((vocabulary.declared for vocabulary in runs), np.longlong, len(runs))
+    used = np.array([*map(len, runs)], np.longlong)
+    declared = np.array([vocabulary.declared for vocabulary in runs], np.longlong)
     return used, declared
 
 

@@ -95,6 +95,8 @@ class TableGrowth:
         """Report a feature whose values are a third of its events."""
         feature, tables = self.encoder.nominal[slot], self.tables
         values, events = len(feature.vocabulary), int(tables.clock)
+        if MANY_VALUES * values < MANY_EVENTS:
+            return
         if tables.exact:  # nothing fades: events of the feature itself
             layout = tables.values.layout
             events = int(np.asarray(tables.values.present)[slot * layout.classes :][: layout.classes].sum())
