@@ -110,6 +110,24 @@ def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     assert [part["seen"] for part in report["evidence"]] == [False, False, False]
 
 
+def test_an_event_is_read_as_a_line_of_a_file(tmp_path: Path) -> None:
+    model = NaiveBayes()
+    for age, city, y in [
+        (30.0, "Ulm", "yes"),
+        (20.0, "Bonn", "no"),
+        (35.0, "Ulm", "yes"),
+        (22.0, "Bonn", "no"),
+    ]:
+        model.learn_one({"user.age": age, "user.city": city}, y)
+    path = tmp_path / "model.zip"
+    path.write_bytes(Snapshot(learner="NaiveBayes", sections={"model": model.state()}).to_bytes())
+    nested = run("explain", path, '{"user": {"age": NaN, "city": "Ulm"}}', "--json")
+    assert (nested.exit_code, nested.stderr) == (0, "")
+    report = json.loads(nested.stdout)
+    assert report["probabilities"][report["labels"].index("yes")] > 0.5
+    assert "Infinity" in run("explain", path, '{"user": {"age": Infinity}}').stderr
+
+
 def test_beside_values_that_were_never_learned_the_others_answer_with_a_warning(snapshot: Path) -> None:
     partly = run("explain", snapshot, '{"sky": "purple", "wind": 3.0}', "--json")
     assert partly.exit_code == 0 and "warning: sky: 'purple' (never learned)" in partly.stderr

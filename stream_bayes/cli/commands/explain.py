@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
 from stream_bayes.checked_names import closest
@@ -20,7 +19,7 @@ from stream_bayes.cli.unseen_values import described, was_learned
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.amounts import is_number, number
 from stream_bayes.data.schema import Numeric, Schema
-from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.errors import BadValue, NotSupported, Undecodable
 from stream_bayes.learners.adaptive.adaptive_regression import AdaptiveRegression
 from stream_bayes.learners.adaptive.mixture_explanation import MixtureExplanation
 from stream_bayes.learners.base.explanation import Contributions, Explanation
@@ -29,6 +28,8 @@ from stream_bayes.learners.factory import Learner
 from stream_bayes.learners.regressors.several_targets import MultiTargetRegression
 from stream_bayes.networks.bayes_net import BayesNet
 from stream_bayes.saving.model_files import load_answering
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.served_models.product_models import product_model_of
 
 __all__ = ["explain"]
@@ -351,7 +352,8 @@ def _with_numbers(x: Mapping[str, Any], numeric: Collection[Any]) -> dict[str, A
 
 
 def _features(text: str) -> dict[str, Any]:
+    """Return the features of an event as a file's are read: of objects in it the fields, and NaN is missing."""
     try:
-        return msgspec.json.decode(text.encode(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
+        return JSONDecoder(Fields(flatten=True)).content(text.encode())
+    except Undecodable as error:
+        raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error.detail}') from error
