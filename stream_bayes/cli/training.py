@@ -198,4 +198,6 @@ class TableTraining:
         text += "".join(
             f"; sets of {level} held the label in {share:.1%}" for level, share in self.coverages().items()
         )
-        return text + "".join(f"; {count:,} rows skipped: {reason}" for reason, count in self.bad.items())
+        return text + "".join(
+            f"; {count:,} row{'s' * (count != 1)} skipped: {reason}" for reason, count in self.bad.items()
+        )

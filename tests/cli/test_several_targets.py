@@ -43,8 +43,8 @@ def trained(directory: Path) -> Path:
     result = ran("train", table(directory), *SEVERAL, "--out", directory / "m.zip", "--no-shuffle")
     assert result.exit_code == 0, result.output
     assert "learned 120 rows" in result.output
-    assert "1 rows skipped: its target river is missing" in result.output
-    assert "1 rows skipped: its target rain is missing" in result.output
+    assert "1 row skipped: its target river is missing" in result.output
+    assert "1 row skipped: its target rain is missing" in result.output
     assert "rain, river are several targets, so multi-target-regression learns them" in result.output
     return directory / "m.zip"
 

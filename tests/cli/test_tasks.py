@@ -167,7 +167,7 @@ def test_compare_sees_a_target_of_numbers_as_train_does(houses: Path, tmp_path: 
     assert done.exit_code == 0 and "price holds numbers, so models of numbers are compared" in done.stderr
     assert "RMSE" in done.stdout and "tenths of forecasts" in done.stdout
     assert "adaptive-regression" in done.stdout and "no change" in done.stdout
-    assert "1 rows skipped: it has no target" in done.stderr
+    assert "1 row skipped: it has no target" in done.stderr
     for arguments in (
         ["--target", "city"],
         ["--target", "rooms"],

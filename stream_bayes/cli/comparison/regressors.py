@@ -60,7 +60,7 @@ def compare_and_print_regressors(request: ComparisonRequest) -> None:
         print_json(standings(result) | {"skipped": skipped})
         return
     console().print(result)
-    note([f"{count:,} rows skipped: {reason}" for reason, count in skipped.items()])
+    note([f"{count:,} row{'s' * (count != 1)} skipped: {reason}" for reason, count in skipped.items()])
     for name, regressor in regressors.items():
         note(f"{name}: {line}" for line in left_out_lines(regressor))
     for target in table.targets or [""]:
