@@ -13,8 +13,7 @@ cdef class Bins:
     cdef public long long[::1] crowd
     cdef public long long[::1] crowded
     cdef public long long[::1] beside
-    cpdef Py_ssize_t code_of(self, Py_ssize_t slot, double number)
-    cdef double inside_of(self, Py_ssize_t slot, Py_ssize_t code, double number)
+    cpdef Py_ssize_t code_of(self, Py_ssize_t slot, double number) except? -1
     cpdef strip(self, Row row, Row into)
     cpdef resolve(self, Row row)
     cpdef Py_ssize_t watch(self, Row row)

@@ -25,6 +25,37 @@ BACK = cython.declare(cython.longlong, 10)
 FEW = cython.declare(cython.Py_ssize_t, 24)  # cuts that are counted one by one
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def is_cut(count: cython.longlong[::1], slot: cython.Py_ssize_t) -> cython.bint:
+    """Return True if a feature has a number of cuts, which may be 0."""
+    return slot < count.shape[0] and count[slot] >= 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def cuts_below(
+    cut: cython.double[::1], first: cython.Py_ssize_t, count: cython.Py_ssize_t, number: cython.double
+) -> cython.Py_ssize_t:
+    """Return how many of some cuts, from `first` on, are not above a number."""
+    low: cython.Py_ssize_t = first
+    high: cython.Py_ssize_t = first + count
+    below: cython.Py_ssize_t = 0
+    if count <= FEW:  # a processor guesses no branch of this loop wrong
+        for middle in range(low, high):
+            below += cut[middle] <= number
+        return below
+    while low < high:
+        middle = (low + high) // 2
+        if cut[middle] <= number:
+            low = middle + 1
+        else:
+            high = middle
+    return low - first
+
+
 @cython.cclass
 class Bins:
     """The cut points of binned features, by slot. `most` is the most bins of a feature: this number of positions is
@@ -72,36 +103,10 @@ class Bins:
         self.cut = np.array(flat, np.float64)
 
     @cython.ccall
+    @cython.exceptval(-1)
     def code_of(self, slot: cython.Py_ssize_t, number: cython.double) -> cython.Py_ssize_t:
         """Return the number of cuts that are not above a number."""
-        low: cython.Py_ssize_t = self.first[slot]
-        high: cython.Py_ssize_t = low + self.count[slot]
-        below: cython.Py_ssize_t = 0
-        if high - low <= FEW:  # a processor guesses no branch of this loop wrong
-            for middle in range(low, high):
-                below += self.cut[middle] <= number
-            return below
-        while low < high:
-            middle = (low + high) // 2
-            if self.cut[middle] <= number:
-                low = middle + 1
-            else:
-                high = middle
-        return low - self.first[slot]
-
-    @cython.cfunc
-    def inside_of(
-        self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t, number: cython.double
-    ) -> cython.double:
-        """Return the position of a number in its bin, from 0 to 1; -1 if bins are read as they were counted."""
-        if not self.soft[slot]:
-            return -1.0
-        first: cython.Py_ssize_t = self.first[slot]
-        low: cython.double = self.low[slot] if code == 0 else self.cut[first + code - 1]
-        high: cython.double = self.high[slot] if code == self.count[slot] else self.cut[first + code]
-        if not low < high:
-            return 0.5
-        return min(max((number - low) / (high - low), 0.0), 1.0)
+        return cuts_below(self.cut, self.first[slot], self.count[slot], number)
 
     @cython.ccall
     def strip(self, row: Row, into: Row):
@@ -132,14 +137,14 @@ class Bins:
         n: cython.Py_ssize_t = row.entries - 1
         m: cython.Py_ssize_t = row.numbers - 1
         for k in range(row.numbers):
-            numbers += self.has_cuts(row.numeric_feature[k])
+            numbers += is_cut(self.count, row.numeric_feature[k])
         row.reserve(row.entries + numbers, row.numbers)
         row.entries += numbers
         row.soft = False
         at = row.entries - 1
         while m >= 0:
             slot: cython.Py_ssize_t = row.numeric_feature[m]
-            if not self.has_cuts(slot):
+            if not is_cut(self.count, slot):
                 m -= 1
             elif n >= 0 and row.feature[n] > slot:
                 row.feature[at], row.code[at] = row.feature[n], row.code[n]
@@ -147,9 +152,15 @@ class Bins:
                 n -= 1
                 at -= 1
             else:
-                row.feature[at], row.code[at] = slot, self.code_of(slot, row.number[m])
-                row.inside[at] = self.inside_of(slot, row.code[at], row.number[m])
-                row.soft = row.soft or row.inside[at] >= 0.0
+                number = row.number[m]
+                first: cython.Py_ssize_t = self.first[slot]
+                code = cuts_below(self.cut, first, self.count[slot], number)
+                row.feature[at], row.code[at], row.inside[at] = slot, code, -1.0
+                if self.soft[slot]:
+                    low = self.cut[first + code - 1] if code > 0 else self.low[slot]
+                    high = self.cut[first + code] if code < self.count[slot] else self.high[slot]
+                    row.inside[at] = min(max((number - low) / (high - low), 0.0), 1.0) if low < high else 0.5
+                    row.soft = True
                 m -= 1
                 at -= 1
         for k in range(at + 1):
@@ -184,4 +195,4 @@ class Bins:
     @cython.exceptval(check=False)
     def has_cuts(self, slot: cython.Py_ssize_t) -> cython.bint:
         """Return True if the cuts of a feature are set."""
-        return slot < self.count.shape[0] and self.count[slot] >= 0
+        return is_cut(self.count, slot)
