@@ -42,19 +42,16 @@ class PairCounts:
     @cython.cfunc
     def add(self, row: Row, amount: cython.double):
         layout: Layout = self.layout
-        stride: cython.longlong = layout.classes
-        weight: cython.double[::1] = self.weight
-        position: cython.longlong[::1] = self.position
         self.locate(row)
         for k in range(1, row.entries):
-            line = layout.pair(position[k], 0) * stride + row.label
+            line = layout.pair(self.position[k], 0) * layout.classes + row.label
             for earlier in range(k):
-                weight[line + position[earlier] * stride] += amount
+                self.weight[line + self.position[earlier] * layout.classes] += amount
         if self.beside is not None:
             for k in range(row.entries):
                 for earlier in range(k):
-                    self.beside[self.beside_cell(position[k], row.feature[earlier]) + row.label] += amount
-                    self.beside[self.beside_cell(position[earlier], row.feature[k]) + row.label] += amount
+                    self.beside[self.beside_cell(self.position[k], row.feature[earlier]) + row.label] += amount
+                    self.beside[self.beside_cell(self.position[earlier], row.feature[k]) + row.label] += amount
 
     def copy(self, other: PairCounts, counts: cython.longlong[::1]):
         """Copy the pairs among the first `counts[f]` codes of each feature f from a table of another layout."""

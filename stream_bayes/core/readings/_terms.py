@@ -259,8 +259,6 @@ class Terms:
     @cython.cfunc
     def mean(self, y: cython.Py_ssize_t) -> cython.double:
         """Return the weighted mean of a class's terms, to be scaled by LIFT to the power of `top`."""
-        product: cython.double[::1] = self.product
-        scale: cython.int[::1] = self.scale
         c: cython.Py_ssize_t = y
         top: cython.int = LOWEST
         total: cython.double = 0.0
@@ -269,13 +267,13 @@ class Terms:
             weight = self.parent_weight[k]
             if weight > 0.0:
                 together += weight
-                if scale[c] > top and product[c] > 0.0:
-                    total = total / LIFT if scale[c] == top + 1 else 0.0
-                    top = scale[c]
-                if scale[c] == top:
-                    total += product[c] * weight
-                elif scale[c] == top - 1:  # anything lower is below rounding
-                    total += product[c] / LIFT * weight
+                if self.scale[c] > top and self.product[c] > 0.0:
+                    total = total / LIFT if self.scale[c] == top + 1 else 0.0
+                    top = self.scale[c]
+                if self.scale[c] == top:
+                    total += self.product[c] * weight
+                elif self.scale[c] == top - 1:  # anything lower is below rounding
+                    total += self.product[c] / LIFT * weight
             c += self.stride
         self.top = top
         return total / together
