@@ -50,8 +50,10 @@ class PairCounts:
         if self.beside is not None:
             for k in range(row.entries):
                 for earlier in range(k):
-                    self.beside[self.beside_cell(self.position[k], row.feature[earlier]) + row.label] += amount
-                    self.beside[self.beside_cell(self.position[earlier], row.feature[k]) + row.label] += amount
+                    cell = self.beside_cell(self.position[k], row.feature[earlier])
+                    self.beside[cell + row.label] += amount
+                    cell = self.beside_cell(self.position[earlier], row.feature[k])
+                    self.beside[cell + row.label] += amount
 
     def copy(self, other: PairCounts, counts: cython.longlong[::1]):
         """Copy the pairs among the first `counts[f]` codes of each feature f from a table of another layout."""
