@@ -121,7 +121,8 @@ def _compared(name: Any, reference: Sequence[EventValues], now: Sequence[EventVa
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
 
 
 def _missing_p(missing: tuple[int, int], present: tuple[int, int]) -> float | None:

@@ -34,7 +34,10 @@ __all__ = [
     "many_are_one_by_one",
     "missing_is_missing",
     "no_interval_for_no_level",
+    "of_array",
+    "of_arrays",
     "predicting_changes_nothing",
+    "values_of_arrays_are_values",
 ]
 
 EXTREME_WEIGHTS = (1e-9, 1e-3, 1.0, 1e9)
@@ -206,6 +209,32 @@ def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
             require(
                 answers[0] == answers[1], f"predicting {bare!r} with the rest absent, and {form!r}: {answers}"
             )
+
+
+def values_of_arrays_are_values(learner: BayesClassifier, streams: Streams) -> None:
+    """Check that values of numpy's types are those of Python, in learning, predicting and unlearning."""
+    samples, probes = streams.samples(20), streams.probes()
+    typed = [sample._replace(x=of_arrays(sample.x), y=of_array(sample.y)) for sample in samples]
+    reference, model = learn_all(learner.clone(), samples), learn_all(learner.clone(), typed)
+    same_bytes(model, reference, "learning values of numpy's types")
+    for probe in probes:
+        answers = [one.predict_proba_one(x) for one, x in ((reference, probe), (model, of_arrays(probe)))]
+        require(answers[0] == answers[1], f"predicting {probe!r}, and the same of numpy's types: {answers}")
+    if learner.unlearns:
+        _take_back_first_half(reference, samples)
+        _take_back_first_half(model, typed)
+        same_bytes(model, reference, "unlearning values of numpy's types")
+
+
+def of_arrays(x: Any) -> Any:
+    """Return an event whose values are of numpy's types."""
+    return {name: of_array(value) for name, value in x.items()} if isinstance(x, Mapping) else x
+
+
+def of_array(value: Any) -> Any:
+    """Return a value in numpy's type for it."""
+    types: dict[type, Callable[[Any], Any]] = {float: np.float64, int: np.int64, bool: np.bool_, str: np.str_}
+    return types.get(type(value), lambda same: same)(value)
 
 
 def _take_back_first_half(model: BayesClassifier, samples: list[LabelledSample]) -> None:

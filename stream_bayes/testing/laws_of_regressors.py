@@ -15,6 +15,7 @@ from stream_bayes.core.measures.student_t import StudentT
 from stream_bayes.errors import BadLabel, BadState, BadValue, BadWeight, CannotMerge, NotLearned
 from stream_bayes.learners.base.regressor import BayesRegressor, SummedRegressor
 from stream_bayes.testing.assertions import FLOAT, Untouched, changes_nothing, require, same_bytes
+from stream_bayes.testing.laws_of_predictions import of_array, of_arrays
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, LabelledSample, Streams
 
 __all__ = ["REGRESSION_LAWS", "TargetStreams"]
@@ -132,6 +133,17 @@ def missing_numbers_are_missing(learner: BayesRegressor, streams: Streams) -> No
     absent = [s._replace(x={n: v for n, v in s.x.items() if v is not None and v == v}) for s in samples]
     one, other = _learned(learner.clone(), samples), _learned(learner.clone(), absent)
     _same_forecasts(one, other, streams, "leaving out what is missing")
+
+
+def numbers_of_arrays_are_numbers(learner: BayesRegressor, streams: Streams) -> None:
+    """Check that features and targets of numpy's types are those of Python, in learning and in predicting."""
+    samples = streams.samples(40)
+    typed = [sample._replace(x=of_arrays(sample.x), y=of_array(sample.y)) for sample in samples]
+    one, other = _learned(learner.clone(), samples), _learned(learner.clone(), typed)
+    same_bytes(other, one, "learning values of numpy's types")
+    for x in streams.probes():
+        mine, theirs = one.predict_interval_one(x), other.predict_interval_one(of_arrays(x))
+        require(mine == theirs, f"predicting {x!r}, and the same of numpy's types: {mine} and {theirs}")
 
 
 def sums_form_a_group(learner: BayesRegressor, streams: Streams) -> None:
@@ -321,6 +333,7 @@ REGRESSION_LAWS: tuple[Callable[[BayesRegressor, Streams], None], ...] = (
     forecasting_changes_nothing,
     forecasts_are_distributions,
     missing_numbers_are_missing,
+    numbers_of_arrays_are_numbers,
     sums_form_a_group,
     old_samples_fade,
     many_numbers_are_one_by_one,

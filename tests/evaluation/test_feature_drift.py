@@ -77,3 +77,11 @@ def test_missing_unseen_and_untestable_values_are_counted() -> None:
     assert (drifts["none"].p, drifts["none"].missing_now, drifts["none"].shares) == (None, 1.0, [])
     assert sum(each.before for each in drifts["a"].shares) == pytest.approx(1.0)
     assert [each.value for each in drifts["id"].shares][-1] is None
+
+
+def test_numbers_of_arrays_are_numbers() -> None:
+    rng = np.random.default_rng(4)
+    for number in (np.float32, np.int64):
+        reference, now = ([{"wind": number(v)} for v in rng.integers(0, 90, 200)] for _ in range(2))
+        (drift,) = drift_of_features(reference, now, ["wind"])
+        assert drift.kind == "numeric"
