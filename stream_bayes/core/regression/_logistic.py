@@ -600,7 +600,7 @@ class LogisticReading(Reading):
         share = 1.0 / (1.0 + exp(min(mode, 700.0)))
         width = 1.0 / sqrt(1.0 / spread + weight * share * (1.0 - share))
         reach = REACH * deviation
-        if mode > 0.0:  # where the sigmoid ends and the normal alone falls
+        if mode > max(0.0, mean):  # where the sigmoid ends and the normal alone falls
             reach = min(reach, -NEGLIGIBLE * spread / (mode - mean))
         width = max(0.7 * min(width, 1.0), reach / MOST_TRAPEZOIDS)
         top = weight * log_sigmoid(mode) - 0.5 * (mode - mean) * (mode - mean) / spread
