@@ -52,6 +52,7 @@ class Awake(Sleep):
 def record(samples: Iterable[tuple[dict[str, Any], Any]], model: AdaptiveBayes) -> Recorded:
     """Return the answers of all experts of a new learner to a stream that it learns."""
     model._sleep = Awake(len(model.members))
+    model._panel = model._new_panel()  # whose loop has the sleep
     of_events: list[NDArray[np.float64]] = []
     labels: list[int] = []
     met: list[int] = []

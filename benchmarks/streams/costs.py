@@ -2,7 +2,7 @@
 
 An event is predicted and learned. The default learner and River's forest of ten trees take turns over the same events,
 piece by piece, so that other work on the machine slows both. The first half of a stream counts apart: experts that do
-not help fall asleep there.
+not help fall asleep there. With `--batches`, the default learner alone: events one at a time, and in batches.
 """
 
 from __future__ import annotations
@@ -10,22 +10,26 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from time import process_time
 from typing import Any, NamedTuple
 
+import pandas as pd
 from rich.console import Console
+from rich.table import Table
 from river import forest
 
 import stream_bayes
 from benchmarks.checks import Check, show
 from stream_bayes import AdaptiveBayes
 
-__all__ = ["SHAPES", "Times", "events_of", "main", "times"]
+__all__ = ["SHAPES", "Times", "batch_times", "events_of", "main", "times"]
 
 SEED = 21
 PIECE = 100  # events until it is the other model's turn
 TIMES_AS_FAST = 10
+BATCH = 1_000  # rows
 DEVIATIONS = 0.7  # between the means of neighbouring classes, in a third of the numbers
 RIGHT_NAME = 0.4  # of the names are the one that goes with the class
 
@@ -89,6 +93,46 @@ def times(models: Sequence[Any], shape: Shape, events: int, seed: int) -> list[T
     return [Times(*(2e6 * spent / events for spent in halves)) for halves in seconds]
 
 
+def batch_times(shape: Shape, events: int, seed: int) -> dict[str, tuple[float, float]]:
+    """Return the microseconds of an event that is learned, and that is predicted after all: one at a time, and in
+    batches of dicts and of rows of a data frame.
+    """
+    samples = list(islice(events_of(shape, seed), events))
+    pieces = [samples[start : start + BATCH] for start in range(0, events, BATCH)]
+    dicts = [([x for x, _ in piece], [y for _, y in piece]) for piece in pieces]
+    frames = [(pd.DataFrame(xs), pd.Series(ys)) for xs, ys in dicts]
+    single, many, framed = AdaptiveBayes(), AdaptiveBayes(), AdaptiveBayes()
+
+    def timed(steps: list[Callable[[], object]]) -> float:
+        began = process_time()
+        for step in steps:
+            step()
+        return (process_time() - began) / events * 1e6
+
+    return {
+        "one at a time": (
+            timed([partial(single.learn_one, x, y) for x, y in samples]),
+            timed([partial(single.predict_proba_one, x) for x, _ in samples]),
+        ),
+        "dicts": (
+            timed([partial(many.learn_many, xs, ys) for xs, ys in dicts]),
+            timed([partial(many.predict_proba_many, xs) for xs, _ in dicts]),
+        ),
+        "frames": (
+            timed([partial(framed.learn_many, xs, ys) for xs, ys in frames]),
+            timed([partial(framed.predict_proba_many, xs) for xs, _ in frames]),
+        ),
+    }
+
+
+def _show_batches(events: int, seed: int, console: Console) -> None:
+    table = Table("stream", "rows", "learned, us", "predicted, us")
+    for shape in SHAPES:
+        for form, (learned, predicted) in batch_times(shape, events, seed).items():
+            table.add_row(str(shape), form, f"{learned:.0f}", f"{predicted:.0f}")
+    console.print(table)
+
+
 def _step(model: Any) -> Callable[[Any, Any], object]:
     """Return what predicts an event and learns it."""
     if hasattr(model, "predict_learn_one"):
@@ -106,9 +150,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.streams.costs", description=main.__doc__)
     parser.add_argument("--events", type=int, default=5_000, help="of each stream; default: %(default)s")
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
+    parser.add_argument("--batches", action="store_true", help="time batches of the default learner")
     options = parser.parse_args(arguments)
     if not stream_bayes.compiled:
         parser.error("this is the uncompiled build, whose times mean nothing")
+    if options.batches:
+        _show_batches(options.events, options.seed, Console())
+        return
     checks = []
     for shape in SHAPES:
         models = AdaptiveBayes(), forest.ARFClassifier(n_models=10, seed=SEED)
