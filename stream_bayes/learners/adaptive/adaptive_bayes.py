@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Never
 
 import numpy as np
@@ -48,6 +49,7 @@ from stream_bayes.learners.adaptive.moved_numbers import moved_numbers
 from stream_bayes.learners.adaptive.sleeping_experts import Sleep
 from stream_bayes.learners.base.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.base.base import BayesClassifier, X
+from stream_bayes.learners.base.batches import row_count
 from stream_bayes.learners.base.class_probabilities import labels_like, most_probable, probabilities_like
 from stream_bayes.learners.base.credible_intervals import Intervals, ends_of
 from stream_bayes.learners.base.draws import HasNoDraws
@@ -69,6 +71,7 @@ MOST_LABELS = 1000  # in the memory; a slip or a forged state must not allocate 
 ENOUGH = 0.95  # of the information of the best features: a store that has it keeps its own
 BEFORE_ALARM = 10  # events of the shift that came before the alarm
 MOST_NAMED = 10_000  # features left out that `left_out_` names
+BLOCK = 1_000  # rows of a batch that are dicts at a time
 
 
 class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
@@ -175,7 +178,11 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        samples = list(samples_of(self._members[0], X, y, w))
+        samples = iter(samples_of(self._members[0], X, y, w))
+        while block := list(islice(samples, BLOCK)):
+            self._learn_block(block)
+
+    def _learn_block(self, samples: list[tuple[X, Any, float]]) -> None:
         index = 0
         while index < len(samples):
             self._experts()
@@ -251,8 +258,14 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
 
     def class_probabilities(self, X: Native) -> NDArray[np.float64]:
         """Return the probabilities of many rows, a column for each label's code."""
-        events = list(rows_of(X))
-        values = np.zeros((len(events), max(len(self._labels), 1)))
+        values = np.zeros((row_count(X), max(len(self._labels), 1)))
+        rows, first = iter(rows_of(X)), 0
+        while block := list(islice(rows, BLOCK)):
+            self._predict_block(block, values[first : first + len(block)])
+            first += len(block)
+        return values
+
+    def _predict_block(self, events: list[X], values: NDArray[np.float64]) -> None:
         index = 0
         while index < len(events):
             self._experts()
@@ -260,7 +273,6 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
             if index < len(events):
                 values[index, : self._known] = list(self.predict_proba_one(events[index]).values())
                 index += 1
-        return values
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Return the credible interval of each class's probability; empty before any learning.
