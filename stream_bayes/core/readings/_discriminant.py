@@ -1,7 +1,7 @@
 """Discriminant analysis: a multivariate Gaussian for each class, with one covariance for all classes or one for each.
 
-    log P(y, x) = log P(y) - (z z + log det + d log 2 pi) / 2        z solves L z = (x - mean of y) / deviations
-    L L' = correlations                                             shrunk towards no correlation
+    log P(y, x) = log P(y) - (z z + log det + d log 2 pi) / 2        z solves U' z = (x - mean of y) / deviations
+    U' U = correlations                                             shrunk towards no correlation
 
 That is the plug-in answer, sure of the covariance it has. Student's t (`_student`) integrates mean and covariance over
 their posterior, under a normal-inverse-Wishart prior. With n and S_y the weight of a class and the squared deviations
@@ -47,22 +47,24 @@ GROWTH = cython.declare(cython.longlong, 100)  # derive again after a hundredth 
 
 @cython.cfunc
 def cholesky(matrix: cython.double[::1], n: cython.Py_ssize_t, factor: cython.double[::1]) -> cython.bint:
-    """Write the lower Cholesky factor of a matrix of n rows, the inverse of its diagonal on the diagonal.
+    """Write the upper Cholesky factor of a symmetric matrix of n rows, the inverse of its diagonal on the diagonal.
 
-    Return False if the matrix is singular but for rounding.
+    Return False if the matrix is singular but for rounding. What rows before take from a row is taken from all of its
+    cells at once: sums that do not wait for each other.
     """
     for i in range(n):
+        for k in range(i, n):
+            factor[i * n + k] = matrix[i * n + k]
         for j in range(i):
-            total = matrix[i * n + j]
-            for k in range(j):
-                total -= factor[i * n + k] * factor[j * n + k]
-            factor[i * n + j] = total * factor[j * n + j]
-        total = matrix[i * n + i]
-        for k in range(i):
-            total -= factor[i * n + k] * factor[i * n + k]
-        if not total > SINGULAR:
+            part = factor[j * n + i]
+            for k in range(i, n):
+                factor[i * n + k] -= part * factor[j * n + k]
+        if not factor[i * n + i] > SINGULAR:
             return False
-        factor[i * n + i] = 1.0 / sqrt(total)
+        part = 1.0 / sqrt(factor[i * n + i])
+        factor[i * n + i] = part
+        for k in range(i + 1, n):
+            factor[i * n + k] *= part
     return True
 
 
@@ -514,7 +516,7 @@ class DiscriminantReading(ValueReading):
         n: cython.Py_ssize_t = self.slots.shape[0]
         log_det: cython.double = 0.0
         for i in range(m):
-            for j in range(i + 1):
+            for j in range(i, m):
                 self.matrix[i * m + j] = self.correlation[(g * n + self.index[i]) * n + self.index[j]]
         cholesky(self.matrix, m, self.partial)  # a part of regular correlations is regular
         for i in range(m):
@@ -536,6 +538,7 @@ class DiscriminantReading(ValueReading):
         stretch: cython.double = 1.0
         product: cython.double = 1.0
         square: cython.double = 0.0
+        away: cython.double[::1] = self.away
         self.stretch = 0.0
         for i in range(m):
             slot = self.slots[self.index[i]]
@@ -567,11 +570,12 @@ class DiscriminantReading(ValueReading):
                     product = 1.0
                 total /= self.root
             total /= self.deviation[g * n + self.index[i]]
-            total = max(-1e100, min(1e100, total))
-            for j in range(i):
-                total -= factor[i * m + j] * self.away[j]
-            total *= factor[i * m + i]
-            self.away[i] = total
+            away[i] = max(-1e100, min(1e100, total))
+        for i in range(m):
+            away[i] *= factor[i * m + i]
+            total = away[i]
             square += total * total
+            for j in range(i + 1, m):
+                away[j] -= factor[i * m + j] * total
         self.stretch += log(product)
         return square if square < LARGEST else LARGEST
