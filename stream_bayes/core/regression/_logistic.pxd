@@ -46,6 +46,7 @@ cdef class LogisticReading(Reading):
     cdef public double[::1] z
     cdef public unsigned char[::1] there
     cdef unsigned char[::1] present
+    cdef long long[::1] active
     cdef public double[::1] projected
     cdef double[::1] u
     cdef double[::1] at
@@ -87,7 +88,7 @@ cdef class LogisticReading(Reading):
     cdef write_left(self)
     cdef moderate_weight(self)
     cdef write_system(self, Py_ssize_t right)
-    cdef mirror(self)
+    cdef mirror(self, Py_ssize_t i)
     cdef eliminate(self, Py_ssize_t right)
     cdef take_over(self)
     cdef narrow(self, double factor)

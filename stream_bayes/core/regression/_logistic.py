@@ -139,6 +139,7 @@ class LogisticReading(Reading):
         self.settled = np.zeros(8, np.longlong)  # when the prior of a column was last whole
         self.z, self.there = np.zeros(8), np.zeros(8, np.uint8)
         self.present = np.zeros(8, np.uint8)
+        self.active = np.zeros(8, np.longlong)  # the columns that an event is not 0 in
         self.faded_at = 0
         self.turn = 0
         self.is_projected = self.is_noisy = False
@@ -250,6 +251,8 @@ class LogisticReading(Reading):
         contrasts: cython.Py_ssize_t = self.contrasts
         groups: cython.Py_ssize_t = self.groups
         self.is_projected = False
+        if self.active.shape[0] < self.columns:
+            self.active = np.zeros(self.z.shape[0], np.longlong)
         self.projected, self.moved = np.zeros(groups * groups * self.dense), np.zeros(self.tail.shape[0])
         if self.u.shape[0] < contrasts or self.u.shape[0] == 0:
             most: cython.Py_ssize_t = 2 * contrasts + 2
@@ -380,26 +383,45 @@ class LogisticReading(Reading):
         z: cython.double[::1] = self.z
         covariance: cython.double[::1] = self.covariance
         projected: cython.double[::1] = self.projected
+        active: cython.longlong[::1] = self.active
+        count: cython.Py_ssize_t = 0
+        shared: cython.Py_ssize_t = 0
+        for j in range(n):
+            if z[j] != 0.0:
+                active[count] = j
+                count += 1
+                if j < dense:
+                    shared = count
         for a in range(self.contrasts):
             total = 0.0
-            for j in range(n):
-                total += self.mean[a * n + j] * z[j]
+            for e in range(count):
+                total += self.mean[a * n + active[e]] * z[active[e]]
             self.u[a] = total
         for i in range(size * groups):
             projected[i] = 0.0
+        fours = shared - shared % 4
         for b in range(groups):
-            for j in range(dense):
-                total = z[j]
-                if total != 0.0:
-                    total *= self.inflation
-                    first = (b * dense + j) * size
-                    for i in range(size):
-                        projected[b * size + i] += total * covariance[first + i]
+            at = b * size
+            first_row = b * dense * size
+            for e in range(0, fours, 4):  # rows are added in their order, four in a pass
+                one, first = z[active[e]] * self.inflation, first_row + active[e] * size
+                two, second = z[active[e + 1]] * self.inflation, first_row + active[e + 1] * size
+                three, third = z[active[e + 2]] * self.inflation, first_row + active[e + 2] * size
+                four, fourth = z[active[e + 3]] * self.inflation, first_row + active[e + 3] * size
+                for i in range(size):
+                    total = projected[at + i] + one * covariance[first + i]
+                    total += two * covariance[second + i]
+                    total += three * covariance[third + i]
+                    projected[at + i] = total + four * covariance[fourth + i]
+            for e in range(fours, shared):
+                one, first = z[active[e]] * self.inflation, first_row + active[e] * size
+                for i in range(size):
+                    projected[at + i] += one * covariance[first + i]
         for a in range(groups):
             for b in range(groups):
                 total = 0.0
-                for j in range(dense):
-                    total += projected[b * size + a * dense + j] * z[j]
+                for e in range(shared):
+                    total += projected[b * size + a * dense + active[e]] * z[active[e]]
                 self.scatter[a * groups + b] = total
         for j in range(dense, n):
             self.moved[j - dense] = self.inflation * self.tail[j - dense] * z[j]
@@ -886,7 +908,8 @@ class LogisticReading(Reading):
                 total /= self.inflation
                 for k in range(i + 1):
                     covariance[i * size + k] -= total * projected[b * size + k]
-        self.mirror()
+            for k in range(i):
+                covariance[k * size + i] = covariance[i * size + k]
 
     @cython.cfunc
     def narrow(self, factor: cython.double):
@@ -903,13 +926,14 @@ class LogisticReading(Reading):
                     covariance[i * size + k] -= factor * (part * projected[k])
 
     @cython.cfunc
-    def mirror(self):
-        """Copy the lower triangle of the covariance to the upper one."""
+    def mirror(self, i: cython.Py_ssize_t):
+        """Write what the covariance's lower triangle has of a coefficient to the upper one."""
         size: cython.Py_ssize_t = self.dense * self.groups
         covariance: cython.double[::1] = self.covariance
-        for i in range(size):
-            for k in range(i):
-                covariance[k * size + i] = covariance[i * size + k]
+        for k in range(i):
+            covariance[k * size + i] = covariance[i * size + k]
+        for k in range(i + 1, size):
+            covariance[i * size + k] = covariance[k * size + i]
 
     # -- fading and units ---------------------------------------------------------------------------------------------
 
@@ -1082,5 +1106,7 @@ class LogisticReading(Reading):
             for k in range(size):
                 self.covariance[k * size + bias] += shift * self.covariance[k * size + i]
                 self.covariance[k * size + i] *= factor
-        self.mirror()  # an asymmetry that rounding leaves would grow while events fade
+            # An asymmetry that rounding leaves would grow while events fade.
+            self.mirror(bias)
+            self.mirror(i)
         self.add_precision(j, self.prior(j) * (1.0 - 1.0 / (factor * factor)))
