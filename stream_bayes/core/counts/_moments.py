@@ -803,22 +803,25 @@ class CoMoments:
         deviations: cython.double[::1],
         products: cython.double[::1],
     ):
-        """Write what `product` returns of a feature and each of others, all of which every sample has.
+        """Write what `product` returns of a feature and each of others.
 
-        `deviations` are those of the others, and after them that of the feature. All cells are settled.
+        `deviations` are those of the others, and after them that of the feature. All cells with weight are settled.
         """
         step: cython.Py_ssize_t = numbers.classes
         mean: cython.double = numbers.mean[slot * step + label]
         weight: cython.double = numbers.weight[slot * step + label]
         size: cython.double = CANCELS * deviations[count]
+        is_beside: cython.bint = self.beside is not None
         for k in range(count):
             other = others[k]
             about = mean * numbers.mean[other * step + label]
-            if abs(about) < size * deviations[k]:
+            if not is_beside and abs(about) < size * deviations[k]:
                 pair = slot * (slot - 1) // 2 + other if other < slot else other * (other - 1) // 2 + slot
                 products[k] = value(self.products, label * 3 * self.pairs + pair, self.pairs) - about * weight
             else:
-                products[k] = self.product(max(slot, other), min(slot, other), label, numbers, 0.0)
+                products[k] = self.product(
+                    max(slot, other), min(slot, other), label, numbers, deviations[count] * deviations[k]
+                )
 
     def moments(
         self,

@@ -20,6 +20,9 @@ cdef class DiscriminantReading(ValueReading):
     cdef double[::1] away
     cdef double[::1] matrix
     cdef double[::1] partial
+    cdef double[::1] products
+    cdef double[::1] pooled
+    cdef double[::1] weights
     cdef double[::1] offset
     cdef double[::1] prior_variance
     cdef unsigned char[::1] is_constant

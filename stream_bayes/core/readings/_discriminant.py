@@ -95,6 +95,7 @@ class DiscriminantReading(ValueReading):
         self.factor, self.log_det = np.zeros(0), np.zeros(0)
         self.index, self.number = np.zeros(2, np.longlong), np.zeros(2)
         self.away, self.matrix, self.partial = np.zeros(2), np.zeros(4), np.zeros(4)
+        self.products, self.pooled, self.weights = np.zeros(2), np.zeros(2), np.zeros(2)
         self.offset, self.prior_variance, self.is_constant = np.zeros(0), np.zeros(0), np.zeros(0, np.uint8)
         self.center_of, self.prior_mean, self.behind = np.zeros(2), np.zeros(2), np.zeros(2)
 
@@ -150,6 +151,7 @@ class DiscriminantReading(ValueReading):
             self.index, self.number, self.away = np.zeros(n, np.longlong), np.zeros(n), np.zeros(n)
             self.center_of, self.prior_mean = np.zeros(n), np.zeros(n)
             self.matrix, self.partial = np.zeros(n * n), np.zeros(n * n)
+            self.products, self.pooled, self.weights = np.zeros(n), np.zeros(n), np.zeros(n)
 
     def restore(self, slots, groups: cython.Py_ssize_t, deviation, correlation):
         """Continue from derived deviations and correlations."""
@@ -313,6 +315,9 @@ class DiscriminantReading(ValueReading):
         pairs: CoMoments = self.tables.co_moments
         unit: cython.double = self.tables.unit
         n: cython.Py_ssize_t = self.slots.shape[0]
+        products: cython.double[::1] = self.products
+        pooled: cython.double[::1] = self.pooled
+        weights: cython.double[::1] = self.weights
         for i in range(n):
             squares, total = self.prior_variance[i], 1.0
             for y in range(self.tables.labels):
@@ -323,15 +328,17 @@ class DiscriminantReading(ValueReading):
                     squares += numbers.m2[cell] / unit + self.squares_of(i, y, weight, i)
             deviation[i] = sqrt(max(TINIEST, squares / total, self.variance_floor * self.prior_variance[i]))
             for j in range(i):
-                scale = deviation[i] * deviation[j]
-                squares, total = 0.0, 1.0
-                for y in range(self.tables.labels):
+                pooled[j], weights[j] = 0.0, 1.0
+            for y in range(self.tables.labels):
+                pairs.write_products(self.slots[i], self.slots, i, y, numbers, deviation, products)
+                for j in range(i):
                     weight = pairs.weight(self.slots[i], self.slots[j], y, numbers) / unit
                     if weight > 0.0:
-                        total += weight
-                        squares += pairs.product(self.slots[i], self.slots[j], y, numbers, scale) / unit
-                        squares += self.squares_of(i, y, weight, j)
-                squares = max(-1.0, min(1.0, squares / total / scale))
+                        weights[j] += weight
+                        pooled[j] += products[j] / unit
+                        pooled[j] += self.squares_of(i, y, weight, j)
+            for j in range(i):
+                squares = max(-1.0, min(1.0, pooled[j] / weights[j] / (deviation[i] * deviation[j])))
                 correlation[i * n + j] = correlation[j * n + i] = squares
             correlation[i * n + i] = 1.0
 
