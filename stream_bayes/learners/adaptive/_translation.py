@@ -208,6 +208,8 @@ class Translation:
         )
         if mark != UNASKED:
             return mark
+        if shown_name in self.label_names:
+            return BY_NAME  # the last label stands in its place
         feature: Feature = self.target.features.get(shown_name)
         if feature is None:
             return NEW if self.target.is_accepted(shown_name) else ABSENT

@@ -140,6 +140,16 @@ def test_numbers_that_are_declared_as_names_are_names_for_all_stores() -> None:
     assert model.predict_one({"floor": 2}) is True
 
 
+def test_a_feature_named_like_a_last_label_is_counted_once() -> None:
+    rng, models = random.Random(3), (AdaptiveBayes(), ReadByNames())
+    for _ in range(60):
+        y = rng.choice("ab")
+        x = {"size": rng.gauss(y == "a", 1.0), "(last label 2)": rng.choice("ab")}
+        one, other = [model.predict_learn_one(x, y) for model in models]
+        assert one == other
+    assert content_of(models[0]) == content_of(models[1])
+
+
 def test_a_number_beyond_all_that_is_used_leaves_a_model_that_can_be_saved() -> None:
     model = AdaptiveBayes()
     model.learn_one({"size": 1.0}, "small")
