@@ -535,8 +535,12 @@ class LogisticReading(Reading):
 
     @cython.ccall
     def learn(self, row: Row):
-        """Learn a row whose codes have room in the tables."""
+        """Learn a row whose codes have room in the tables: to the bit as `learn_scored` does after it was scored."""
         self.is_projected = False
+        if row.weight > 0.0 and self.contrasts > 0 and self.begin() > 0:
+            self.read_row(row)
+            self.project()
+            self.is_projected = True
         self.learn_scored(row)
 
     @cython.ccall
