@@ -28,7 +28,7 @@ cdef class SharedEncoding:
     cdef list encoders
     cdef list tables
     cdef public list leader_of
-    cdef list read_once(self, object x, Row row, bint is_learned)
+    cdef list read_once(self, Row row, bint is_learned)
     cdef bint is_named(self, object x)
     cpdef list encode_once(self, object x, object y, object w)
     cpdef list lookup_once(self, object x)

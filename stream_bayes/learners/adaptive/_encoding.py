@@ -99,7 +99,7 @@ class SharedEncoding:
         return sum(leader != number for number, leader in enumerate(self.leader_of))
 
     @cython.cfunc
-    def read_once(self, x, row: Row, is_learned: cython.bint) -> list:
+    def read_once(self, row: Row, is_learned: cython.bint) -> list:
         """Return the rows of an event that the first store has read; None if it is to be read by names."""
         number: cython.Py_ssize_t
         leader: cython.Py_ssize_t
@@ -148,7 +148,7 @@ class SharedEncoding:
         row: Row = lead.encode(x, y, w)
         if len(lead.created) or row.weight == 0.0:
             return None
-        rows: list = self.read_once(x, row, True)
+        rows: list = self.read_once(row, True)
         if rows is not None:
             for number in range(len(self.counts)):
                 self.full = number  # if it has no room
@@ -162,9 +162,9 @@ class SharedEncoding:
             return None
         lead: Encoder = self.encoders[0]
         row: Row = lead.lookup(x)
-        return (
-            None if row.unseen else self.read_once(x, row, False)
-        )  # a value that is new to it has a code elsewhere
+        if row.unseen:  # values that are new to the first store may share a code in another
+            return None
+        return self.read_once(row, False)
 
     @cython.ccall
     def add_numbers(self):
