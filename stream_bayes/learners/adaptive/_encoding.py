@@ -11,7 +11,6 @@ import cython
 import numpy as np
 
 from stream_bayes.core.readings._members import Members
-from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive._translation import Translation
 from stream_bayes.learners.adaptive.expert_inputs import value_of
 from stream_bayes.learners.adaptive.experts import DEPARTURES, FEATURES, LABELS, TRENDS
@@ -147,6 +146,7 @@ class SharedEncoding:
         lead: Encoder = self.encoders[0]
         row: Row = lead.encode(x, y, w)
         if len(lead.created) or row.weight == 0.0:
+            lead.rollback()  # until all stores have read it
             return None
         rows: list = self.read_once(row, True)
         if rows is not None:
@@ -197,24 +197,26 @@ class SharedEncoding:
         number: cython.Py_ssize_t
         leader: cython.Py_ssize_t
         encoder: Encoder
-        row: Row
         try:
+            for number in range(len(self.counts)):  # all read it first, as one may refuse it
+                encoder = self.encoders[number]
+                if self.leader_of[number] == number:
+                    encoder.encode(views[self.inputs[number]], y, w)
+                created.append(len(encoder.created) > 0)
             for number in range(len(self.counts)):
                 leader = self.leader_of[number]
                 encoder = self.encoders[number]
                 x = views[self.inputs[number]]
+                self.full = number  # if it has no room
                 if leader == number:
-                    row = encoder.encode(x, y, w)
-                    created.append(len(encoder.created) > 0)
-                    rows.append(self.admit(number, x, row))
+                    rows.append(self.admit(number, x, encoder.row))
                 elif created[leader]:
-                    created.append(False)
                     rows.append(self.counts[number].encode(x, y, w))
                 else:
-                    created.append(False)
                     rows.append(self.admit(number, x, self.copied(rows[leader], leader, encoder)))
-        except BudgetExceeded:
-            self.full = len(rows)
+        except BaseException:
+            for encoder in self.encoders:
+                encoder.rollback()
             raise
         return rows
 

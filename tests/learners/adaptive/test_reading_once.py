@@ -150,6 +150,30 @@ def test_a_feature_named_like_a_last_label_is_counted_once() -> None:
     assert content_of(models[0]) == content_of(models[1])
 
 
+def test_what_one_store_refuses_leaves_no_names_in_the_others() -> None:
+    model = AdaptiveBayes()
+    for number in range(20):
+        model.learn_one({"size": float(number), "sky": "grey"}, number % 2)
+    before = content_of(model)
+    with pytest.raises(StreamBayesError):  # the departures of size have this name
+        model.learn_one({"size": 1.0, "(trend) 'size'": "small", "wind": "north"}, "new")
+    assert content_of(model) == before
+
+
+def test_an_event_interrupted_between_stores_leaves_no_names(monkeypatch: Any) -> None:
+    model = AdaptiveBayes()
+    model.learn_one({"sky": "grey"}, "rain")
+    before = content_of(model)
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AdaptiveBayes, "_views", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn_one({"wind": "north"}, "sun")
+    assert content_of(model) == before
+
+
 def test_a_number_beyond_all_that_is_used_leaves_a_model_that_can_be_saved() -> None:
     model = AdaptiveBayes()
     model.learn_one({"size": 1.0}, "small")
