@@ -359,7 +359,15 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     def _is_held(self, x: X) -> bool:
         if type(x) is not dict and not isinstance(x, Mapping):
             raise no_features(x)
-        return self._memory.mark in x
+        if self._memory.mark not in x:
+            return False
+        for name in self._memory.names:
+            if name not in x:
+                raise BadValue(
+                    f"a held event has the last {self.label_memory} labels, but {name!r} is missing: hold it with a "
+                    "model of the same label_memory"
+                )
+        return True
 
     def features_of(self, x: X) -> X:
         """Return the features of an event that may be held, without what `hold` added."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_bayes import AdaptiveBayes, Nominal, Numeric, Schema
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.saving.river.model_state import model_state
 
 EVENTS = 150
@@ -171,6 +171,17 @@ def test_an_event_interrupted_between_stores_leaves_no_names(monkeypatch: Any) -
     monkeypatch.setattr(AdaptiveBayes, "_views", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.learn_one({"wind": "north"}, "sun")
+    assert content_of(model) == before
+
+
+def test_an_event_that_another_memory_held_is_refused() -> None:
+    other, model = AdaptiveBayes(label_memory=1), AdaptiveBayes()
+    for each in (other, model):
+        each.learn_one({"sky": "grey"}, "rain")
+    before, held = content_of(model), other.hold({"sky": "blue"})
+    for call in (lambda: model.predict_proba_one(held), lambda: model.learn_one(held, "sun")):
+        with pytest.raises(BadValue, match="last label 2"):
+            call()
     assert content_of(model) == before
 
 
