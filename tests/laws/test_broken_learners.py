@@ -65,6 +65,14 @@ class MissingIsAValue(NaiveBayes):
         super().learn_one({name: "none" if value is None else value for name, value in x.items()}, y, w)
 
 
+class KnowsPythonAlone(NaiveBayes):
+    """Leaves out numbers of numpy's types."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
+        plain = {name: value for name, value in x.items() if not isinstance(value, np.floating)}
+        super().learn_one(plain, y, w)
+
+
 class ForgetsHalf(MultinomialNB):
     def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: float | None = None) -> None:
         super().unlearn_one(x, y, w / 2, at)
@@ -240,6 +248,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (LabelsBecomeStrings(), "labels keep their types"),
     (ImproperProbabilities(), "answers are probabilities"),
     (MissingIsAValue(), "missing is missing"),
+    (KnowsPythonAlone(), "values of arrays are values"),
     (ForgetsHalf(), "counts form a group"),
     (FarNumbersStay(), "far numbers leave nothing"),
     (OffsetsCostDigits(), "offset numbers keep their digits"),
