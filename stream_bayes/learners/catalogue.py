@@ -144,7 +144,7 @@ DECLARED: dict[str, Declaration] = {
         "stream_bayes.learners.adaptive.adaptive_bayes:AdaptiveBayes",
         MIXED,
         "all of these, and the last labels",
-        "some 12 times AODE, 2 to 34",
+        "some 11 times AODE, 2 to 22",
         "at most 32 MB for all tables, or `memory_budget`",
         "you do not know which, and the data drifts",
         estimator="AdaptiveClassifier",
