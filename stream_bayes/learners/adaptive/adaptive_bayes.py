@@ -179,6 +179,12 @@ class AdaptiveBayes(ReadOnlyArguments, HasNoDraws, base.Classifier):
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
         samples = iter(samples_of(self._members[0], X, y, w))
+        if isinstance(X, (list, tuple)) or self._memory.mark in getattr(X, "columns", ()):
+            for x in rows_of(X):
+                if self._memory.mark in x:
+                    self._views(
+                        x
+                    )  # raises for an event that was held and lacks labels, which the first store takes
         while block := list(islice(samples, BLOCK)):
             self._learn_block(block)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stream_bayes import AdaptiveBayes, Nominal, Numeric, Schema
@@ -182,6 +183,9 @@ def test_an_event_that_another_memory_held_is_refused() -> None:
     for call in (lambda: model.predict_proba_one(held), lambda: model.learn_one(held, "sun")):
         with pytest.raises(BadValue, match="last label 2"):
             call()
+    for rows in ([{"sky": "grey"}, held], pd.DataFrame([held, held])):
+        with pytest.raises(BadValue, match="last label 2"):
+            model.learn_many(rows, ["rain", "sun"])
     assert content_of(model) == before
 
 
