@@ -180,7 +180,7 @@ LAWS: tuple[Law, ...] = (
     Law(answers_are_probabilities, None, _everyone),
     Law(no_interval_for_no_level, None, _everyone),
     Law(missing_is_missing, None, _is_long),
-    Law(values_of_arrays_are_values, None, _everyone),
+    Law(values_of_arrays_are_values, None, _is_long),
     Law(many_are_one_by_one, None, _everyone),
     Law(batches_of_coded_columns, None, _everyone),
     Law(explanations_add_up, None, _is_a_sum),
