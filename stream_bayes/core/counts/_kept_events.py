@@ -107,8 +107,8 @@ class KeptEvents:
                 k += 1
         parts = []
         for slot in slots:
-            part = slice(ends[slot] - counts[slot], ends[slot])
-            parts.append((numbers[part], events[part]))
+            run = slice(ends[slot] - counts[slot], ends[slot])
+            parts.append((numbers[run], events[run]))
         return parts
 
     def with_newest_of(self, slot: cython.Py_ssize_t, most: cython.Py_ssize_t) -> tuple:

@@ -56,15 +56,15 @@ def cholesky(matrix: cython.double[::1], n: cython.Py_ssize_t, factor: cython.do
         for k in range(i, n):
             factor[i * n + k] = matrix[i * n + k]
         for j in range(i):
-            part = factor[j * n + i]
+            above = factor[j * n + i]
             for k in range(i, n):
-                factor[i * n + k] -= part * factor[j * n + k]
+                factor[i * n + k] -= above * factor[j * n + k]
         if not factor[i * n + i] > SINGULAR:
             return False
-        part = 1.0 / sqrt(factor[i * n + i])
-        factor[i * n + i] = part
+        inverse = 1.0 / sqrt(factor[i * n + i])
+        factor[i * n + i] = inverse
         for k in range(i + 1, n):
-            factor[i * n + k] *= part
+            factor[i * n + k] *= inverse
     return True
 
 

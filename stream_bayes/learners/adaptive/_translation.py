@@ -92,28 +92,17 @@ class Translation:
         into.soft = False
         into.label, into.weight, into.whole = row.label, row.weight, row.whole
         into.reserve(row.entries + last_labels.shape[0], row.numbers)
-        for k in range(row.entries):
-            slot = self.slot_of(row.feature[k])
+        for k in range(row.entries + len(self.label_names)):
+            ago = k - row.entries  # of a last label; those come after the entries
+            slot = self.slot_of(row.feature[k]) if ago < 0 else self.slot_of_label(ago)
             if slot == ABSENT or (slot == NEW and not is_learned):
                 continue
             if slot < 0:
                 return False
-            code = self.code_of(row.feature[k], slot, row.code[k])
-            if code == NEW and not is_learned:
-                continue
-            if code < 0:
-                return False
-            is_sorted = is_sorted and slot >= last
-            last = slot
-            into.feature[into.entries], into.code[into.entries] = slot, code
-            into.entries += 1
-        for ago in range(len(self.label_names)):
-            slot = self.slot_of_label(ago)
-            if slot == ABSENT or (slot == NEW and not is_learned):
-                continue
-            if slot < 0:
-                return False
-            code = self.code_of_label(ago, slot, last_labels[ago])
+            if ago < 0:
+                code = self.code_of(row.feature[k], slot, row.code[k])
+            else:
+                code = self.code_of_label(ago, slot, last_labels[ago])
             if code == NEW and not is_learned:
                 continue
             if code < 0:
